@@ -97,8 +97,8 @@ class ModuleIndex {
  public:
   explicit ModuleIndex(const model::Recording& recording) : recording_(recording) {
     std::map<std::string_view, base::Bytes> outputs;
-    for (const auto& told : recording.notes.module_memory) {
-      if (!told.name.empty()) outputs[told.name] = std::max(outputs[told.name], told.output_bytes);
+    for (const auto& note : recording.notes.module_memory) {
+      if (!note.name.empty()) outputs[note.name] = std::max(outputs[note.name], note.output_bytes);
     }
     for (const auto& [name, output] : outputs) {  // by name: those around a module come before it
       modules_.push_back({std::string(name), find(outer_of(name)), output});

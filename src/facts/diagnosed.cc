@@ -48,16 +48,16 @@ class Blocks {
 
 // Adds the lines that the recording knows.
 std::vector<TensorGroup> with_lines(std::vector<TensorGroup> tensors, std::int64_t at_ns, const Blocks& blocks) {
-  for (TensorGroup& held : tensors) {
-    if (std::string line = blocks.find(held.address, at_ns).line; !line.empty()) held.line = std::move(line);
+  for (TensorGroup& group : tensors) {
+    if (std::string line = blocks.find(group.address, at_ns).line; !line.empty()) group.line = std::move(line);
   }
   return tensors;
 }
 
 // Where a note tells of no card: the one that its first tensor is on.
 int device_of(const std::vector<TensorGroup>& tensors, std::int64_t at_ns, const Blocks& blocks) {
-  for (const TensorGroup& held : tensors) {
-    const Found found = blocks.find(held.address, at_ns);
+  for (const TensorGroup& group : tensors) {
+    const Found found = blocks.find(group.address, at_ns);
     if (!found.line.empty() || found.device > 0) return found.device;
   }
   return 0;
@@ -75,15 +75,15 @@ std::string without_indices(const std::string& name) {
   return kept;
 }
 
-void add_holder(std::vector<TensorGroup>& holders, TensorGroup held) {
+void add_holder(std::vector<TensorGroup>& holders, TensorGroup group) {
   for (TensorGroup& known : holders) {
-    const bool same = known.shape == held.shape && known.holder.kind == held.holder.kind &&
-                      without_indices(known.holder.name) == without_indices(held.holder.name);
+    const bool same = known.shape == group.shape && known.holder.kind == group.holder.kind &&
+                      without_indices(known.holder.name) == without_indices(group.holder.name);
     if (!same) continue;
-    known = std::move(held);  // the later note saw more
+    known = std::move(group);  // the later note saw more
     return;
   }
-  holders.push_back(std::move(held));
+  holders.push_back(std::move(group));
 }
 
 model::Growth* growth_of(RuntimeEvidence& evidence, const std::string& phase, int device) {
@@ -97,76 +97,76 @@ model::Growth* growth_of(RuntimeEvidence& evidence, const std::string& phase, in
 }
 
 // A window of the last few tensors looks like growth to the hooks for a while: what doesn't grow by line doesn't count.
-bool grows(const model::Growth& growth, const TensorGroup& held) {
+bool grows(const model::Growth& growth, const TensorGroup& group) {
   // What a step needs grows with something that is made anew each time, larger.
-  return held.line.empty() || growth.of_peak ||
+  return group.line.empty() || growth.of_peak ||
          std::any_of(growth.lines.begin(), growth.lines.end(),
-                     [&](const model::GrowingLine& line) { return line.line == held.line; });
+                     [&](const model::GrowingLine& line) { return line.line == group.line; });
 }
 
 // An autograd graph that holds something has no name.
-bool is_named(const TensorGroup& held) { return !held.holder.name.empty(); }
+bool is_named(const TensorGroup& group) { return !group.holder.name.empty(); }
 
 // Of many, such as a list is one of: a few may be the last few.
-bool is_in_a_container(const TensorGroup& held) {
+bool is_in_a_container(const TensorGroup& group) {
   constexpr std::int64_t kMany = 8;
-  return is_named(held) && held.holder.length >= kMany;
+  return is_named(group) && group.holder.length >= kMany;
 }
 
-void apply_kept_across_steps(const notes::KeptAcrossSteps& told, const Blocks& blocks, RuntimeEvidence& evidence) {
-  model::Growth* growth = growth_of(evidence, told.phase, device_of(told.tensors, told.at_ns, blocks));
-  if (growth == nullptr && told.graphs.empty()) return;
+void apply_kept_across_steps(const notes::KeptAcrossSteps& note, const Blocks& blocks, RuntimeEvidence& evidence) {
+  model::Growth* growth = growth_of(evidence, note.phase, device_of(note.tensors, note.at_ns, blocks));
+  if (growth == nullptr && note.graphs.empty()) return;
   if (growth == nullptr) {  // a graph that gets longer while its tensors are freed: no bytes to speak of
     growth = &evidence.growth.emplace_back();
-    growth->phase = told.phase;
+    growth->phase = note.phase;
   }
   std::vector<TensorGroup> with_graphs;
-  for (TensorGroup& held : with_lines(told.tensors, told.at_ns, blocks)) {
-    if (grows(*growth, held)) {
-      add_holder(growth->holders, std::move(held));
-    } else if (held.has_graph && is_in_a_container(held)) {
-      with_graphs.push_back(std::move(held));
+  for (TensorGroup& group : with_lines(note.tensors, note.at_ns, blocks)) {
+    if (grows(*growth, group)) {
+      add_holder(growth->holders, std::move(group));
+    } else if (group.has_graph && is_in_a_container(group)) {
+      with_graphs.push_back(std::move(group));
     }
   }
   // Small results that are kept hold what was saved for them, which other lines made.
   if (std::ranges::none_of(growth->holders, is_named)) {
-    for (TensorGroup& held : with_graphs) add_holder(growth->holders, std::move(held));
+    for (TensorGroup& group : with_graphs) add_holder(growth->holders, std::move(group));
   }
-  for (const notes::GrowingGraph& graph : told.graphs) {
+  for (const notes::GrowingGraph& graph : note.graphs) {
     growth->graphs.push_back({graph.holder, graph.nodes_before, graph.nodes_after, graph.counted_all});
   }
 }
 
-bool is_of_line(const TensorGroup& held, const model::Growth& growth) {
-  return std::ranges::find(growth.lines, held.line, &model::GrowingLine::line) != growth.lines.end();
+bool is_of_line(const TensorGroup& group, const model::Growth& growth) {
+  return std::ranges::find(growth.lines, group.line, &model::GrowingLine::line) != growth.lines.end();
 }
 
 // What was found at rises of memory tells the holders in loops that have no ends of steps to look at. The last of them
 // saw most.
-void apply_held_at_rises(const std::vector<notes::HeldAtRise>& told, const Blocks& blocks, RuntimeEvidence& evidence) {
+void apply_held_at_rises(const std::vector<notes::HeldAtRise>& rises, const Blocks& blocks, RuntimeEvidence& evidence) {
   for (model::Growth& growth : evidence.growth) {
     if (std::ranges::any_of(growth.holders, is_named)) continue;
     // Within a step the variables of whoever is at work hold what is let go of before the step ends; what lies in a
     // container stays there.
-    const auto is_kept = [&](const TensorGroup& held) {
-      return growth.unit == "pass" || (!held.holder.container.empty() && held.holder.container != "tuple");
+    const auto is_kept = [&](const TensorGroup& group) {
+      return growth.unit == "pass" || (!group.holder.container.empty() && group.holder.container != "tuple");
     };
     std::vector<TensorGroup> found;
-    for (auto rise = told.rbegin(); rise != told.rend() && found.empty(); ++rise) {
+    for (auto rise = rises.rbegin(); rise != rises.rend() && found.empty(); ++rise) {
       found = with_lines(rise->tensors, rise->at_ns, blocks);
-      std::erase_if(found, [&](const TensorGroup& held) {
-        return !is_named(held) || !is_of_line(held, growth) || !is_kept(held);
+      std::erase_if(found, [&](const TensorGroup& group) {
+        return !is_named(group) || !is_of_line(group, growth) || !is_kept(group);
       });
     }
     if (!found.empty()) growth.holders.clear();
-    for (TensorGroup& held : found) add_holder(growth.holders, std::move(held));
+    for (TensorGroup& group : found) add_holder(growth.holders, std::move(group));
   }
 }
 
-void apply_evaluation(const notes::EvaluationForward& told, RuntimeEvidence& evidence) {
+void apply_evaluation(const notes::EvaluationForward& note, RuntimeEvidence& evidence) {
   model::EvaluationForward call{
-      told.phase,           told.root,      told.line,        told.grad_enabled, told.inference_mode,
-      told.module_training, told.has_graph, told.saved_bytes, told.output_bytes, told.calls};
+      note.phase,           note.root,      note.line,        note.grad_enabled, note.inference_mode,
+      note.module_training, note.has_graph, note.saved_bytes, note.output_bytes, note.calls};
   for (model::EvaluationForward& known : evidence.evaluations) {
     if (known.phase != call.phase || known.root != call.root) continue;
     if (call.saved > known.saved) known = std::move(call);
@@ -175,16 +175,16 @@ void apply_evaluation(const notes::EvaluationForward& told, RuntimeEvidence& evi
   evidence.evaluations.push_back(std::move(call));
 }
 
-void apply_kept_from_training(const notes::KeptFromTraining& told, const Blocks& blocks, RuntimeEvidence& evidence) {
+void apply_kept_from_training(const notes::KeptFromTraining& note, const Blocks& blocks, RuntimeEvidence& evidence) {
   model::KeptFromTraining left;
-  left.phase = told.phase;
-  left.device = device_of(told.tensors, told.at_ns, blocks);
-  left.allocated = told.allocated_bytes;
-  left.gradients = told.gradient_bytes;
-  left.tensors = with_lines(told.tensors, told.at_ns, blocks);
+  left.phase = note.phase;
+  left.device = device_of(note.tensors, note.at_ns, blocks);
+  left.allocated = note.allocated_bytes;
+  left.gradients = note.gradient_bytes;
+  left.tensors = with_lines(note.tensors, note.at_ns, blocks);
   const auto total = [](const model::KeptFromTraining& of) {
     std::int64_t sum = 0;
-    for (const TensorGroup& held : of.tensors) sum += held.bytes.count();
+    for (const TensorGroup& group : of.tensors) sum += group.bytes.count();
     return sum;
   };
   for (model::KeptFromTraining& known : evidence.kept_from_training) {
@@ -195,9 +195,9 @@ void apply_kept_from_training(const notes::KeptFromTraining& told, const Blocks&
   evidence.kept_from_training.push_back(std::move(left));
 }
 
-void apply_copy(const notes::NeedlessCopy& told, RuntimeEvidence& evidence) {
-  model::NeedlessCopy copy{told.operation, told.line,   told.first_line, told.shape,
-                           told.bytes,     told.copies, told.from_host};
+void apply_copy(const notes::NeedlessCopy& note, RuntimeEvidence& evidence) {
+  model::NeedlessCopy copy{note.operation, note.line,   note.first_line, note.shape,
+                           note.bytes,     note.copies, note.from_host};
   for (model::NeedlessCopy& known : evidence.copies) {
     if (known.operation != copy.operation || known.line != copy.line) continue;
     if (copy.bytes > known.bytes) known = std::move(copy);
@@ -207,10 +207,10 @@ void apply_copy(const notes::NeedlessCopy& told, RuntimeEvidence& evidence) {
 }
 
 // The note at the end of the first step knows what was kept; a run that never came there has only the first one.
-void apply_checkpoint(const notes::CheckpointLoad& told, RuntimeEvidence& evidence) {
-  model::CheckpointLoad load{told.line,          told.path,       told.map_location,
-                             told.on_card_bytes, told.kept_bytes, told.holder.value_or(Holder{})};
-  if (told.final) {
+void apply_checkpoint(const notes::CheckpointLoad& note, RuntimeEvidence& evidence) {
+  model::CheckpointLoad load{note.line,          note.path,       note.map_location,
+                             note.on_card_bytes, note.kept_bytes, note.holder.value_or(Holder{})};
+  if (note.final) {
     for (model::CheckpointLoad& known : evidence.checkpoints) {
       if (known.line == load.line && known.path == load.path && known.on_card == load.on_card) {
         known = std::move(load);
@@ -221,8 +221,8 @@ void apply_checkpoint(const notes::CheckpointLoad& told, RuntimeEvidence& eviden
   evidence.checkpoints.push_back(std::move(load));
 }
 
-void apply_attention(const notes::AttentionScores& told, RuntimeEvidence& evidence) {
-  model::AttentionScores scores{told.line, told.operation, told.shape, told.length, told.bytes, told.calls};
+void apply_attention(const notes::AttentionScores& note, RuntimeEvidence& evidence) {
+  model::AttentionScores scores{note.line, note.operation, note.shape, note.length, note.bytes, note.calls};
   for (model::AttentionScores& known : evidence.attention) {
     if (known.line != scores.line || known.operation != scores.operation) continue;
     if (scores.bytes >= known.bytes) known = std::move(scores);
@@ -231,13 +231,13 @@ void apply_attention(const notes::AttentionScores& told, RuntimeEvidence& eviden
   evidence.attention.push_back(std::move(scores));
 }
 
-void apply_graph_kept(const notes::GraphKept& told, RuntimeEvidence& evidence) {
-  (told.option == "create_graph" ? evidence.create_graph : evidence.retain_graph) = true;
-  if (evidence.retain_graph_line.empty()) evidence.retain_graph_line = told.line;
+void apply_graph_kept(const notes::GraphKept& note, RuntimeEvidence& evidence) {
+  (note.option == "create_graph" ? evidence.create_graph : evidence.retain_graph) = true;
+  if (evidence.retain_graph_line.empty()) evidence.retain_graph_line = note.line;
 }
 
-void apply_weight_copy(const notes::WeightCopy& told, const Blocks& blocks, RuntimeEvidence& evidence) {
-  model::WeightCopy copy{told.holder, blocks.find(told.address, told.at_ns).line, told.tensors, told.bytes};
+void apply_weight_copy(const notes::WeightCopy& note, const Blocks& blocks, RuntimeEvidence& evidence) {
+  model::WeightCopy copy{note.holder, blocks.find(note.address, note.at_ns).line, note.tensors, note.bytes};
   for (model::WeightCopy& known : evidence.weight_copies) {
     if (known.bytes == copy.bytes) {
       known = std::move(copy);
@@ -249,7 +249,7 @@ void apply_weight_copy(const notes::WeightCopy& told, const Blocks& blocks, Runt
 
 void apply_notes_of_process(const model::Notes& notes, const Blocks& blocks, RuntimeEvidence& evidence) {
   evidence.measured |= !notes.diagnosed.empty();
-  for (const auto& held : notes.kept_across_steps) apply_kept_across_steps(held, blocks, evidence);
+  for (const auto& note : notes.kept_across_steps) apply_kept_across_steps(note, blocks, evidence);
   apply_held_at_rises(notes.held_at_rise, blocks, evidence);
   for (const auto& left : notes.kept_from_training) apply_kept_from_training(left, blocks, evidence);
   for (const auto& at_oom : notes.held_at_oom) {
@@ -276,7 +276,7 @@ void apply_runtime_notes(std::span<const Recording> recordings, std::span<const 
   }
   // A few labels beside their logits are held by the same object: what holds most is named first.
   for (model::Growth& growth : evidence.growth) {
-    std::ranges::stable_sort(growth.holders, std::greater{}, [](const TensorGroup& held) { return held.bytes; });
+    std::ranges::stable_sort(growth.holders, std::greater{}, [](const TensorGroup& group) { return group.bytes; });
   }
 }
 

@@ -69,14 +69,14 @@ void set_gathered_apart(model::Job& job) {
   if (!job.gathered) return;
   for (model::StagePeak& moment : job.stage_peaks) {
     if (moment.phase != job.gathered->phase) continue;
-    model::Holdings& held = moment.holdings;
+    model::Holdings& holdings = moment.holdings;
     const auto take = [&](Bytes& from, Bytes most) {
       const Bytes taken = std::min(from, std::max(most, Bytes(0)));
       from -= taken;
-      held.gathered += taken;
+      holdings.gathered += taken;
     };
-    take(held.activations, sum(*job.gathered));
-    if (moment.stage != "forward") take(held.temporaries, held.temporaries - job.gathered->per_batch);
+    take(holdings.activations, sum(*job.gathered));
+    if (moment.stage != "forward") take(holdings.temporaries, holdings.temporaries - job.gathered->per_batch);
   }
 }
 

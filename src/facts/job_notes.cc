@@ -16,9 +16,9 @@ namespace {
 using base::Bytes;
 namespace notes = model::notes;
 
-std::optional<bool> flag_in(const notes::Optimizer& told, const char* option) {
-  const auto found = told.options.find(option);
-  const bool* flag = found != told.options.end() ? std::get_if<bool>(&found->second) : nullptr;
+std::optional<bool> flag_in(const notes::Optimizer& note, const char* option) {
+  const auto found = note.options.find(option);
+  const bool* flag = found != note.options.end() ? std::get_if<bool>(&found->second) : nullptr;
   return flag != nullptr ? std::optional(*flag) : std::nullopt;
 }
 
@@ -61,78 +61,78 @@ class NoteReader {
   }
 
  private:
-  void apply_loader(const notes::Loader& told) {
+  void apply_loader(const notes::Loader& note) {
     model::LoaderFacts facts;
-    facts.ordinal = static_cast<int>(told.ordinal);
-    facts.batch_size = told.batch_size.value_or(0);
-    facts.batches = told.batches.value_or(0);
-    facts.samples = told.samples.value_or(0);
-    facts.phase = told.phase;
-    facts.shapes = told.shapes;
+    facts.ordinal = static_cast<int>(note.ordinal);
+    facts.batch_size = note.batch_size.value_or(0);
+    facts.batches = note.batches.value_or(0);
+    facts.samples = note.samples.value_or(0);
+    facts.phase = note.phase;
+    facts.shapes = note.shapes;
     loaders_[facts.ordinal] = std::move(facts);
   }
 
-  void apply_wide_loss(const notes::WideLoss& told) {
-    if (told.classes <= 0 || told.rows <= 0) return;
-    if (job_.wide_loss && job_.wide_loss->bytes >= told.bytes) return;
-    job_.wide_loss = {told.rows, told.classes, told.bytes, told.is_log, told.features};
+  void apply_wide_loss(const notes::WideLoss& note) {
+    if (note.classes <= 0 || note.rows <= 0) return;
+    if (job_.wide_loss && job_.wide_loss->bytes >= note.bytes) return;
+    job_.wide_loss = {note.rows, note.classes, note.bytes, note.is_log, note.features};
   }
 
-  void apply_obstacle(const notes::PlanObstacle& told) {
+  void apply_obstacle(const notes::PlanObstacle& note) {
     model::Obstacle& found = job_.obstacles.emplace_back();
-    found.technique = told.id;
-    found.reason = told.text;
-    if (told.loader) found.loader = static_cast<int>(*told.loader);
+    found.technique = note.id;
+    found.reason = note.text;
+    if (note.loader) found.loader = static_cast<int>(*note.loader);
   }
 
-  void apply_teacher(const notes::Teacher& told) {
-    if (job_.teacher && job_.teacher->weights >= told.bytes) return;
-    job_.teacher = model::TeacherFacts{told.class_name, told.bytes, told.is_float};
+  void apply_teacher(const notes::Teacher& note) {
+    if (job_.teacher && job_.teacher->weights >= note.bytes) return;
+    job_.teacher = model::TeacherFacts{note.class_name, note.bytes, note.is_float};
   }
 
-  void apply_attention(const notes::AttentionKept& told) {
-    const base::Bytes seen = told.scores + told.spared;
+  void apply_attention(const notes::AttentionKept& note) {
+    const base::Bytes seen = note.scores + note.spared;
     if (job_.attention && job_.attention->scores + job_.attention->spared >= seen) return;
-    job_.attention = model::AttentionFacts{told.scores, told.calls, told.of_sdpa, told.of_multihead,
-                                           told.spared, told.eager, told.why_not};
+    job_.attention = model::AttentionFacts{note.scores, note.calls, note.of_sdpa, note.of_multihead,
+                                           note.spared, note.eager, note.why_not};
   }
 
-  void apply_network(const notes::NetworkMade& told) {
-    if (job_.network && job_.network->weights >= told.weights) return;
-    job_.network = model::NetworkFacts{told.library, told.name, told.smaller, told.weights, told.loaded};
+  void apply_network(const notes::NetworkMade& note) {
+    if (job_.network && job_.network->weights >= note.weights) return;
+    job_.network = model::NetworkFacts{note.library, note.name, note.smaller, note.weights, note.loaded};
   }
 
-  void apply_linear_layers(const notes::LinearLayers& told) {
-    if (job_.linear_layers && job_.linear_layers->trained >= told.trained) return;
-    job_.linear_layers = {told.trained, told.frozen, told.adapted, told.layers,
-                          told.width,   told.whole,  told.halved,  told.loaded};
+  void apply_linear_layers(const notes::LinearLayers& note) {
+    if (job_.linear_layers && job_.linear_layers->trained >= note.trained) return;
+    job_.linear_layers = {note.trained, note.frozen, note.adapted, note.layers,
+                          note.width,   note.whole,  note.halved,  note.loaded};
   }
 
-  void apply_convolution_layers(const notes::ConvolutionLayers& told) {
-    if (job_.convolution_layers && job_.convolution_layers->trained >= told.trained) return;
-    job_.convolution_layers = {told.trained, told.layers, told.sample, told.torch_pruning};
+  void apply_convolution_layers(const notes::ConvolutionLayers& note) {
+    if (job_.convolution_layers && job_.convolution_layers->trained >= note.trained) return;
+    job_.convolution_layers = {note.trained, note.layers, note.sample, note.torch_pruning};
   }
 
-  void apply_sparse_embeddings(const notes::SparseEmbeddings& told) {
-    if (job_.sparse_embeddings && job_.sparse_embeddings->weights >= told.bytes) return;
-    job_.sparse_embeddings = {told.bytes, told.touched_bytes, told.layers, told.optimizer, told.same, told.why_not};
+  void apply_sparse_embeddings(const notes::SparseEmbeddings& note) {
+    if (job_.sparse_embeddings && job_.sparse_embeddings->weights >= note.bytes) return;
+    job_.sparse_embeddings = {note.bytes, note.touched_bytes, note.layers, note.optimizer, note.same, note.why_not};
   }
 
   // Losses are called like models; the root is the one with the most parameters.
-  void apply_root(const notes::RootModule& told) {
-    if (!job_.root_class.empty() && told.parameters <= job_.parameters) return;
-    job_.root_class = told.class_name;
-    job_.parameters = told.parameters;
-    job_.parameter_bytes = told.parameter_bytes;
-    job_.has_batch_norm = job_.has_batch_norm || told.has_batch_norm;
+  void apply_root(const notes::RootModule& note) {
+    if (!job_.root_class.empty() && note.parameters <= job_.parameters) return;
+    job_.root_class = note.class_name;
+    job_.parameters = note.parameters;
+    job_.parameter_bytes = note.parameter_bytes;
+    job_.has_batch_norm = job_.has_batch_norm || note.has_batch_norm;
   }
 
-  void apply_module(const notes::ModuleMemory& told) {
+  void apply_module(const notes::ModuleMemory& note) {
     model::ModuleBlock block;
-    block.name = told.name;
-    block.class_name = told.class_name;
-    block.saved = told.saved_bytes;
-    block.output = std::min(told.output_bytes, block.saved);
+    block.name = note.name;
+    block.class_name = note.class_name;
+    block.saved = note.saved_bytes;
+    block.output = std::min(note.output_bytes, block.saved);
     job_.has_batch_norm = job_.has_batch_norm || is_batch_norm(block.class_name);
     const auto known = std::ranges::find(modules_, block.name, &model::ModuleBlock::name);
     if (known == modules_.end()) {
@@ -142,44 +142,44 @@ class NoteReader {
     }
   }
 
-  void apply_optimizer(const notes::Optimizer& told) {
+  void apply_optimizer(const notes::Optimizer& note) {
     model::OptimizerFacts facts;
-    facts.class_name = told.class_name;
-    facts.state = told.state_bytes;
-    facts.largest = told.largest_bytes;
-    facts.factored = told.factored_bytes;
-    facts.has_bitsandbytes = told.bitsandbytes;
-    facts.foreach = flag_in(told, "foreach");
-    facts.fused = flag_in(told, "fused");
+    facts.class_name = note.class_name;
+    facts.state = note.state_bytes;
+    facts.largest = note.largest_bytes;
+    facts.factored = note.factored_bytes;
+    facts.has_bitsandbytes = note.bitsandbytes;
+    facts.foreach = flag_in(note, "foreach");
+    facts.fused = flag_in(note, "fused");
     if (!job_.optimizer || facts.state >= job_.optimizer->state) job_.optimizer = std::move(facts);
   }
 
   // Keeps the evaluation that piles up most, where several gather.
-  void apply_growth(const notes::Growth& told) {
-    if (told.bytes_per_batch.count() <= 0 || told.batches <= 0) return;
+  void apply_growth(const notes::Growth& note) {
+    if (note.bytes_per_batch.count() <= 0 || note.batches <= 0) return;
     model::GatheredFacts facts;
-    facts.phase = told.phase;
-    facts.variable = told.variable;
-    facts.line = told.line;
-    facts.per_batch = told.bytes_per_batch;
-    facts.batches = told.batches;
-    facts.movable = told.movable;
-    facts.keeps_graphs = told.graphs;
+    facts.phase = note.phase;
+    facts.variable = note.variable;
+    facts.line = note.line;
+    facts.per_batch = note.bytes_per_batch;
+    facts.batches = note.batches;
+    facts.movable = note.movable;
+    facts.keeps_graphs = note.graphs;
     if (!job_.gathered || sum(facts) > sum(*job_.gathered)) job_.gathered = std::move(facts);
   }
 
-  void apply_kept_graphs(const notes::GraphsKept& told) {
-    if (job_.kept_graphs && job_.kept_graphs->per_step >= told.bytes_per_step) return;
-    job_.kept_graphs = model::KeptGraphs{told.variable, told.line, told.bytes_per_step, {}};
+  void apply_kept_graphs(const notes::GraphsKept& note) {
+    if (job_.kept_graphs && job_.kept_graphs->per_step >= note.bytes_per_step) return;
+    job_.kept_graphs = model::KeptGraphs{note.variable, note.line, note.bytes_per_step, {}};
   }
 
-  void apply_precision(const notes::Precision& told) {
+  void apply_precision(const notes::Precision& note) {
     model::PrecisionFacts& facts = job_.precision;
-    if (told.autocast && !told.autocast->empty()) facts.autocast = *told.autocast;
-    facts.scaler = facts.scaler || told.scaler;
-    facts.checkpointing = facts.checkpointing || told.checkpointing;
-    facts.compiled = facts.compiled || told.compiled;
-    facts.tf32 = facts.tf32 || told.tf32;
+    if (note.autocast && !note.autocast->empty()) facts.autocast = *note.autocast;
+    facts.scaler = facts.scaler || note.scaler;
+    facts.checkpointing = facts.checkpointing || note.checkpointing;
+    facts.compiled = facts.compiled || note.compiled;
+    facts.tf32 = facts.tf32 || note.tf32;
   }
 
   model::Job& job_;

@@ -39,14 +39,14 @@ std::vector<CardUse> read_cards(const model::Recording& recording) {
 }
 
 void read_identity(const model::Notes& notes, Process& process) {
-  const auto take_rank = [&](const auto& told) {
-    process.rank = static_cast<int>(told.rank);
-    process.world_size = static_cast<int>(told.world_size);
-    process.local_rank = static_cast<int>(told.local_rank);
+  const auto take_rank = [&](const auto& note) {
+    process.rank = static_cast<int>(note.rank);
+    process.world_size = static_cast<int>(note.world_size);
+    process.local_rank = static_cast<int>(note.local_rank);
   };
-  for (const auto& told : notes.process) {
-    take_rank(told);
-    if (!told.role.empty()) process.role = told.role;
+  for (const auto& note : notes.process) {
+    take_rank(note);
+    if (!note.role.empty()) process.role = note.role;
   }
   for (const auto& rank : notes.rank) take_rank(rank);
   for (const auto& role : notes.role) process.role = role.role;

@@ -25,19 +25,19 @@ void add_ranges(const std::vector<notes::LineRange>& ranges, std::set<int>& line
   }
 }
 
-model::Unreached unreached_of(const notes::UnreachedLines& told) {
-  return {told.file,
-          static_cast<int>(told.line),
-          static_cast<int>(told.last_line),
-          told.place,
-          told.code,
-          told.why.value_or(told.when),
-          told.card == "yes" || told.card == "no" ? told.card : "unknown",
-          static_cast<int>(told.column)};
+model::Unreached unreached_of(const notes::UnreachedLines& gap) {
+  return {gap.file,
+          static_cast<int>(gap.line),
+          static_cast<int>(gap.last_line),
+          gap.place,
+          gap.code,
+          gap.why.value_or(gap.when),
+          gap.card == "yes" || gap.card == "no" ? gap.card : "unknown",
+          static_cast<int>(gap.column)};
 }
 
-void apply_coverage(const notes::Coverage& told, Reach& reach) {
-  for (const notes::UnreachedLines& each : told.unreached) {
+void apply_coverage(const notes::Coverage& note, Reach& reach) {
+  for (const notes::UnreachedLines& each : note.unreached) {
     model::Unreached lines = unreached_of(each);
     const auto same = [&](const model::Unreached& known) {
       return known.file == lines.file && known.line == lines.line && known.column == lines.column &&
@@ -45,26 +45,26 @@ void apply_coverage(const notes::Coverage& told, Reach& reach) {
     };
     if (std::ranges::none_of(reach.unreached, same)) reach.unreached.push_back(std::move(lines));
   }
-  if (told.lines <= 0) return;
-  const double share = std::min(1.0, static_cast<double>(told.lines_run) / static_cast<double>(told.lines));
+  if (note.lines <= 0) return;
+  const double share = std::min(1.0, static_cast<double>(note.lines_run) / static_cast<double>(note.lines));
   reach.lines_run = std::max(reach.lines_run.value_or(0), share);  // ranks run the same script
 }
 
 // Keeps the budget of the process that got furthest.
-void apply_run_on(const notes::RunOn& told, Reach& reach) {
-  if (told.count <= reach.batches) return;
-  reach.batches = told.count;
-  reach.peak_at = told.peak_at;
-  reach.seconds = told.seconds;
+void apply_run_on(const notes::RunOn& note, Reach& reach) {
+  if (note.count <= reach.batches) return;
+  reach.batches = note.count;
+  reach.peak_at = note.peak_at;
+  reach.seconds = note.seconds;
 }
 
-void apply_looked(const notes::Looked& told, Reach& reach) {
-  const model::LookedAt looked{static_cast<int>(told.loader), told.samples, told.of, told.differ};
+void apply_looked(const notes::Looked& note, Reach& reach) {
+  const model::LookedAt looked{static_cast<int>(note.loader), note.samples, note.of, note.differ};
   if (std::ranges::find(reach.looked, looked) == reach.looked.end()) reach.looked.push_back(looked);
 }
 
-void apply_open(const notes::Open& told, Reach& reach) {
-  if (std::ranges::find(reach.open, told.text) == reach.open.end()) reach.open.push_back(told.text);
+void apply_open(const notes::Open& note, Reach& reach) {
+  if (std::ranges::find(reach.open, note.text) == reach.open.end()) reach.open.push_back(note.text);
 }
 
 }  // namespace

@@ -175,10 +175,10 @@ std::optional<model::Collector> read_collector(std::span<const Recording> record
                                                std::span<const CardHistory> histories) {
   std::optional<model::Collector> collector;
   for (const Recording& recording : recordings) {
-    for (const auto& told : recording.notes.collected) {
+    for (const auto& note : recording.notes.collected) {
       if (!collector) collector.emplace();
-      collector->is_on &= told.is_on;
-      collector->freed = std::max(collector->freed, told.freed_bytes);
+      collector->is_on &= note.is_on;
+      collector->freed = std::max(collector->freed, note.freed_bytes);
     }
   }
   if (collector) collector->line = line_of_collected(recordings, histories);

@@ -65,11 +65,11 @@ TEST(RuntimeEvidence, a_holder_joins_the_growth_that_the_recording_shows_and_get
   ASSERT_EQ(evidence.growth.size(), 1u);
   EXPECT_EQ(evidence.growth[0].per_step, Bytes::mib(1));
   ASSERT_EQ(evidence.growth[0].holders.size(), 1u);
-  const model::TensorGroup& held = evidence.growth[0].holders[0];
-  EXPECT_EQ(held.holder.name, "losses[1]");
-  EXPECT_EQ(held.holder.length, 4);
-  EXPECT_EQ(held.line, "train.py:9 in train");
-  EXPECT_TRUE(held.has_graph);
+  const model::TensorGroup& group = evidence.growth[0].holders[0];
+  EXPECT_EQ(group.holder.name, "losses[1]");
+  EXPECT_EQ(group.holder.length, 4);
+  EXPECT_EQ(group.line, "train.py:9 in train");
+  EXPECT_TRUE(group.has_graph);
 }
 
 TEST(RuntimeEvidence, the_same_list_seen_twice_is_one_holder) {

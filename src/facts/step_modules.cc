@@ -31,11 +31,11 @@ constexpr double kSameBytes = 0.02;
 struct Part {
   std::string name;
   int parent = -1;
-  const model::notes::ModuleMemory* told = nullptr;
+  const model::notes::ModuleMemory* note = nullptr;
   EventIndex begin = kNever, last = 0;  // its first and last allocation in forward
   EventIndex next = 0;                  // where what comes after it begins
   EventIndex released = 0;              // in backward; 0: holds nothing
-  Bytes held;                           // from its forward to its backward
+  Bytes saved;                          // from its forward to its backward
   Bytes borrowed;                       // what it was given and would be gone without it
   Bytes products;                       // of its forward
   double macs = 0, bytes = 0, operators = 0;
@@ -61,12 +61,12 @@ class PartFinder {
  private:
   void read_notes_of_modules() {
     for (const model::Recording& recording : recordings_of(facts_)) {
-      for (const auto& told : recording.notes.module_memory) {
-        if (told.name.empty()) continue;
-        const auto [known, is_new] = places_.emplace(told.name, static_cast<int>(parts_.size()));
-        if (is_new) parts_.push_back({told.name, -1, &told});
+      for (const auto& note : recording.notes.module_memory) {
+        if (note.name.empty()) continue;
+        const auto [known, is_new] = places_.emplace(note.name, static_cast<int>(parts_.size()));
+        if (is_new) parts_.push_back({note.name, -1, &note});
         Part& part = parts_[static_cast<std::size_t>(known->second)];
-        if (told.saved_bytes > part.told->saved_bytes) part.told = &told;
+        if (note.saved_bytes > part.note->saved_bytes) part.note = &note;
       }
     }
   }
@@ -98,7 +98,7 @@ class PartFinder {
       part.operators += 1;
       if (block.product) part.products += block.size;
       if (!is_held) continue;
-      part.held += block.size;
+      part.saved += block.size;
       part.released = std::max(part.released, block.died);
     }
   }
@@ -197,10 +197,10 @@ class PartFinder {
 
 // What it hands on stays, but for what nobody keeps: that was gone before forward ended.
 Bytes find_kept(const Part& part) {
-  const Bytes output = std::min(part.told->output_bytes, part.held);
-  const auto gone = static_cast<double>((part.told->saved_bytes - part.held).count());
-  const bool is_gone = gone > 0 && std::abs(gone - static_cast<double>(part.told->output_bytes.count())) <=
-                                       kSameBytes * static_cast<double>(part.told->saved_bytes.count());
+  const Bytes output = std::min(part.note->output_bytes, part.saved);
+  const auto gone = static_cast<double>((part.note->saved_bytes - part.saved).count());
+  const bool is_gone = gone > 0 && std::abs(gone - static_cast<double>(part.note->output_bytes.count())) <=
+                                       kSameBytes * static_cast<double>(part.note->saved_bytes.count());
   return is_gone ? Bytes() : output;
 }
 
@@ -247,8 +247,8 @@ model::StepModule describe(const CardHistory& history, const Part& part, EventIn
   model::StepModule module;
   module.name = part.name;
   module.parent = part.parent;
-  module.may_repeat = part.told->calls == 1;
-  module.freed = part.held - find_kept(part) - part.borrowed;
+  module.may_repeat = part.note->calls == 1;
+  module.freed = part.saved - find_kept(part) - part.borrowed;
   module.forward_peak = find_highest(history, begin, part.last + 1);
   module.after_peak = find_highest(history, part.last + 1, part.next);
   module.products = part.products;

@@ -26,9 +26,9 @@ namespace {
 constexpr std::array<std::string_view, 3> kLaunchersErrors{"ChildFailedError", "ProcessRaisedException",
                                                            "ProcessExitedException"};
 
-std::vector<model::StackFrame> stack_of(const std::vector<notes::StackFrame>& told) {
+std::vector<model::StackFrame> stack_of(const std::vector<notes::StackFrame>& frames) {
   std::vector<model::StackFrame> stack;
-  for (const notes::StackFrame& frame : told) {
+  for (const notes::StackFrame& frame : frames) {
     stack.push_back({frame.file, static_cast<int>(frame.line), frame.function, frame.code});
   }
   return stack;
@@ -91,40 +91,40 @@ void apply_error(const notes::Error& error, Told& into) {
   into.error->after_cut |= error.after_cut;
 }
 
-void apply_oom(const notes::Oom& told, Told& into) {
+void apply_oom(const notes::Oom& note, Told& into) {
   if (into.oom) return;
   model::Oom oom;
-  oom.message = told.message;
-  oom.phase = told.phase;
-  oom.stack = stack_of(told.stack);
-  if (const auto& loading = told.loading) {
+  oom.message = note.message;
+  oom.phase = note.phase;
+  oom.stack = stack_of(note.stack);
+  if (const auto& loading = note.loading) {
     oom.loading = model::LoadingFacts{loading->how, loading->root, loading->module, loading->on_card_bytes,
                                       loading->to_come_bytes};
   }
   into.oom = std::move(oom);
 }
 
-void apply_framework(const notes::FrameworkMemory& told, Told& into) {
+void apply_framework(const notes::FrameworkMemory& note, Told& into) {
   model::FrameworkMemory memory;
-  memory.name = told.framework;
-  memory.version = told.version;
-  memory.device = static_cast<int>(told.device);
-  memory.peak = told.peak_bytes;
-  if (told.pool_bytes && told.pool_bytes->count() > 0) memory.pool = told.pool_bytes;
+  memory.name = note.framework;
+  memory.version = note.version;
+  memory.device = static_cast<int>(note.device);
+  memory.peak = note.peak_bytes;
+  if (note.pool_bytes && note.pool_bytes->count() > 0) memory.pool = note.pool_bytes;
   if (memory.peak.count() > 0) into.frameworks.push_back(std::move(memory));
 }
 
-void apply_server(const notes::ServerMemory& told, Told& into) {
+void apply_server(const notes::ServerMemory& note, Told& into) {
   model::ServerMemory memory;
-  memory.name = told.framework;
-  memory.version = told.version;
-  memory.device = static_cast<int>(told.device);
-  memory.weights = told.weights_bytes;
-  memory.activations = told.activation_bytes;
-  memory.outside = told.outside_bytes;
-  memory.graphs = told.graph_bytes;
-  memory.kv_cache = told.kv_cache_bytes;
-  if (told.kv_tokens.value_or(0) > 0) memory.kv_tokens = told.kv_tokens;
+  memory.name = note.framework;
+  memory.version = note.version;
+  memory.device = static_cast<int>(note.device);
+  memory.weights = note.weights_bytes;
+  memory.activations = note.activation_bytes;
+  memory.outside = note.outside_bytes;
+  memory.graphs = note.graph_bytes;
+  memory.kv_cache = note.kv_cache_bytes;
+  if (note.kv_tokens.value_or(0) > 0) memory.kv_tokens = note.kv_tokens;
   into.servers.push_back(std::move(memory));
 }
 
@@ -180,8 +180,8 @@ Told read_told(std::span<const Recording> recordings) {
   Told into;
   for (const Recording& recording : recordings) {
     apply_notes_of_process(recording.notes, into);
-    for (const auto& told : recording.notes.snapshot) {
-      into.snapshots.push_back({recording.pid, told.file, told.name, told.by_script});
+    for (const auto& note : recording.notes.snapshot) {
+      into.snapshots.push_back({recording.pid, note.file, note.name, note.by_script});
     }
     if (recording.notes.process.empty() && has_allocated(recording)) {
       add_loss(into, LossKind::kProcessWithoutHooks, "");

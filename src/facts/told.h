@@ -19,12 +19,13 @@ struct Recording;
 namespace vramfit::facts {
 
 // A technique of the plan, and what became of it.
-struct ToldTechnique {
+struct TechniqueNote {
   std::string id, text;
 };
+using ToldTechnique = TechniqueNote;  // as src/app/fit says it
 
 // A memory snapshot that was kept in the run folder (python/vramfit/observe/own_snapshots.py).
-struct ToldSnapshot {
+struct SnapshotNote {
   int pid = 0;
   std::string file, name;
   bool by_script = false;
@@ -34,7 +35,7 @@ struct ToldSnapshot {
 struct Told {
   std::string torch, cuda, python;  // versions; empty: nobody said
   std::vector<std::string> cuts;
-  std::vector<ToldTechnique> plan_applied, plan_refused;  // by every process
+  std::vector<TechniqueNote> plan_applied, plan_refused;  // by every process
   std::vector<model::DataDependence> depends_on_data;
   std::vector<model::Remark> not_modelled, assumed, warnings;
   std::vector<model::DataLoss> losses;  // the worst first
@@ -42,7 +43,7 @@ struct Told {
   std::optional<model::ScriptError> error;
   std::vector<model::FrameworkMemory> frameworks;
   std::vector<model::ServerMemory> servers;
-  std::vector<ToldSnapshot> snapshots;
+  std::vector<SnapshotNote> snapshots;
   bool counted_on = false;  // a loop was moved on past what was run in full: what fails after it may come of that
   bool failed_after_read = false;  // the script failed after the host had read values that were not computed
 };
@@ -50,10 +51,10 @@ struct Told {
 // Reads the notes of all processes, and what the reader of their recordings could not use.
 Told read_told(std::span<const model::Recording> recordings);
 
-void add_ledger_notes(const vf_ledger& ledger, Told& told);
+void add_ledger_notes(const vf_ledger& ledger, Told& into);
 
 // The worst first.
-void sort_losses(Told& told);
+void sort_losses(Told& into);
 
 }  // namespace vramfit::facts
 

@@ -13,27 +13,27 @@ GroupOptions options_of(const std::map<std::string, double, std::less<>>& group)
   return {group.begin(), group.end()};
 }
 
-void add_step(const notes::TrainingStep& told, TrainingRecord& record) {
+void add_step(const notes::TrainingStep& note, TrainingRecord& record) {
   TrainingStep step;
-  step.optimizer = static_cast<int>(told.optimizer);
-  step.number = static_cast<int>(told.step);
-  step.samples = told.samples;
-  step.data = told.data;
-  for (const auto& group : told.options) step.groups.push_back(options_of(group));
-  if (told.weights) record.weights[step.optimizer] = *told.weights;
+  step.optimizer = static_cast<int>(note.optimizer);
+  step.number = static_cast<int>(note.step);
+  step.samples = note.samples;
+  step.data = note.data;
+  for (const auto& group : note.options) step.groups.push_back(options_of(group));
+  if (note.weights) record.weights[step.optimizer] = *note.weights;
   record.steps.push_back(std::move(step));
 }
 
-void add_tensor(const notes::TrainingTensor& told, TrainingRecord& record) {
-  Tensors* tensors = told.what == "gradient"           ? &record.gradients
-                     : told.what == "update"           ? &record.updates
-                     : told.what == "buffer"           ? &record.buffers
-                     : told.what == "average"          ? &record.averages
-                     : told.what == "average_in_order" ? &record.averages_in_order
-                     : told.what == "input"            ? &record.inputs
-                     : told.what == "output"           ? &record.outputs
+void add_tensor(const notes::TrainingTensor& note, TrainingRecord& record) {
+  Tensors* tensors = note.what == "gradient"           ? &record.gradients
+                     : note.what == "update"           ? &record.updates
+                     : note.what == "buffer"           ? &record.buffers
+                     : note.what == "average"          ? &record.averages
+                     : note.what == "average_in_order" ? &record.averages_in_order
+                     : note.what == "input"            ? &record.inputs
+                     : note.what == "output"           ? &record.outputs
                                                        : nullptr;
-  if (tensors != nullptr) (*tensors)[told.index] = told.values;
+  if (tensors != nullptr) (*tensors)[note.index] = note.values;
 }
 
 }  // namespace

@@ -54,20 +54,20 @@ constexpr std::int64_t kManyClasses = 1000;
 
 // [N, T, V]: the last dimension counts classes; [N, C, H, W]: the second. With few classes and no pixels logits are of
 // no weight.
-WideOutput output_of(const model::notes::Output& told) {
+WideOutput output_of(const model::notes::Output& note) {
   WideOutput output;
-  if (told.shape.size() < 2) return output;
+  if (note.shape.size() < 2) return output;
   std::vector<std::int64_t> shape;
   std::int64_t elements = 1;
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
-  for (const std::int64_t size : told.shape) {
+  for (const std::int64_t size : note.shape) {
     shape.push_back(std::max<std::int64_t>(1, size));
     elements = elements > kMost / shape.back() ? kMost : elements * shape.back();
   }
   output.classes = shape.size() >= 4 ? shape[1] : shape.back();
   if (shape.size() < 4 && output.classes < kManyClasses) return {};
   output.rows = elements / output.classes;
-  output.shape = fmt::format("{} [{}]", told.dtype, fmt::join(told.shape, ","));
+  output.shape = fmt::format("{} [{}]", note.dtype, fmt::join(note.shape, ","));
   return output;
 }
 
@@ -111,8 +111,8 @@ std::vector<WideOutput> read_wide_outputs(std::span<const Recording> recordings)
   std::int64_t tokens = 0;
   for (const Recording& recording : recordings) {
     for (const auto& input : recording.notes.step_input) tokens = std::max(tokens, tokens_in(input.shapes));
-    for (const auto& told : recording.notes.output) {
-      if (WideOutput output = output_of(told); output.classes > 1) add_wide(found, std::move(output));
+    for (const auto& note : recording.notes.output) {
+      if (WideOutput output = output_of(note); output.classes > 1) add_wide(found, std::move(output));
     }
   }
   for (const Recording& recording : recordings) {

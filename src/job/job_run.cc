@@ -121,7 +121,7 @@ Result<void> check_script(const std::vector<std::string>& command) {
 // Reads those of all processes. One that can't be read, because its process was killed over it, is left out.
 std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, const facts::Told& told) {
   std::vector<RunSnapshot> snapshots;
-  for (const facts::ToldSnapshot& kept : told.snapshots) {
+  for (const facts::SnapshotNote& kept : told.snapshots) {
     auto snapshot = ingest::read_snapshot(folder / std::filesystem::path(kept.file).filename());
     if (!snapshot) continue;
     snapshots.push_back({kept.name, kept.by_script, kept.pid, std::move(*snapshot)});

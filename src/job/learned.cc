@@ -47,9 +47,9 @@ Learned learned_of(const json& card) {
   Learned learned;
   learned.address_order = parse_address_order(text_of(card, "address_order"));
   learned.workspaces = workspaces_of(card);
-  if (const auto held = card.find("held"); held != card.end() && held->is_object()) {
-    const base::Bytes bytes = bytes_of(*held, "bytes");
-    if (bytes >= base::Bytes(0)) learned.measured_overhead = MeasuredOverhead{bytes, text_of(*held, "source")};
+  if (const auto overhead = card.find("held"); overhead != card.end() && overhead->is_object()) {
+    const base::Bytes bytes = bytes_of(*overhead, "bytes");
+    if (bytes >= base::Bytes(0)) learned.measured_overhead = MeasuredOverhead{bytes, text_of(*overhead, "source")};
   }
   learned.recording = text_of(card, "recording");
   learned.date = text_of(card, "date");

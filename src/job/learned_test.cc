@@ -40,12 +40,12 @@ TEST_F(LearnedFile, keeps_each_part_until_it_is_learned_again) {
   const auto workspace = [](std::string layer, std::int64_t taken) {
     return model::LayerWorkspace{std::move(layer), base::Bytes(taken), base::Bytes(2 * taken)};
   };
-  const MeasuredOverhead held{base::Bytes(300), "a message"};
+  const MeasuredOverhead overhead{base::Bytes(300), "a message"};
   ASSERT_TRUE(
       keep_learned(file, "t4", {model::AddressOrder::kWsl, {workspace("b", 2), workspace("c", 3)}, {}, "1", ""}));
-  ASSERT_TRUE(keep_learned(file, "t4", {{}, {workspace("a", 1), workspace("c", 0)}, held, "2", "later"}));
+  ASSERT_TRUE(keep_learned(file, "t4", {{}, {workspace("a", 1), workspace("c", 0)}, overhead, "2", "later"}));
   const Learned both{
-      model::AddressOrder::kWsl, {workspace("a", 1), workspace("b", 2), workspace("c", 0)}, held, "2", "later"};
+      model::AddressOrder::kWsl, {workspace("a", 1), workspace("b", 2), workspace("c", 0)}, overhead, "2", "later"};
   EXPECT_EQ(find_learned(file, "t4"), both);
   EXPECT_EQ(to_lines(both.workspaces), "1\t2\ta\n2\t4\tb\n0\t0\tc\n");
 }

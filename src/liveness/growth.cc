@@ -44,8 +44,8 @@ Growth measure(const CardHistory& history, const StepSeries& series, const model
 // numbered as the script counts them.
 std::vector<Growth> find_late(const CardHistory& history, const StepSeries& series, const model::Recording& recording) {
   std::vector<Growth> found;
-  for (const auto& told : recording.notes.late_growth) {
-    const std::int64_t moved_at = told.steps, rounds = told.rounds;
+  for (const auto& note : recording.notes.late_growth) {
+    const std::int64_t moved_at = note.steps, rounds = note.rounds;
     const auto is_later = [&](const StepEnd& end) { return end.number > moved_at; };
     const auto first = std::ranges::find_if(series.ends, is_later);
     if (first == series.ends.begin() || series.ends.end() - first < rounds || rounds <= 0) continue;
@@ -53,8 +53,8 @@ std::vector<Growth> find_late(const CardHistory& history, const StepSeries& seri
     Growth growth;
     growth.device = history.device;
     growth.phase = model::phase_name(series.phase);
-    growth.begins_at = growth.first_step = told.value;
-    growth.per_step = told.bytes_per_round;
+    growth.begins_at = growth.first_step = note.value;
+    growth.per_step = note.bytes_per_round;
     growth.steps = rounds;
     for (const StepEnd& end : late.ends) growth.levels.push_back(history.levels[end.at].allocated);
     find_lines_that_stay(history, late, recording, growth);

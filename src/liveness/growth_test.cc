@@ -53,17 +53,17 @@ TEST(Growth, what_the_collector_frees_when_it_is_asked_was_held_by_nobody) {
   // Each step leaves a cycle behind; at steps 8, 16, 24 and 32 the collector is asked.
   RecordingBuilder builder;
   builder.segment(1, 1000 * kMib);
-  model::notes::Collected told;
+  model::notes::Collected note;
   std::vector<model::notes::Collected> all;
   std::int64_t now = 0;
   for (int number = 1; number <= 40; ++number) {
     builder.at(++now).alloc(place(number), kMib, "", "train.py:9 in train");
     builder.at(++now).emit(VF_RECORD_STEP, 0, number);
     if (number % 8 != 0) continue;
-    told.begun_ns = now;
+    note.begun_ns = now;
     for (int gone = number - 7; gone <= number; ++gone) builder.at(++now).free(place(gone));
-    told.ended_ns = now;
-    all.push_back(told);
+    note.ended_ns = now;
+    all.push_back(note);
   }
   std::vector<model::Recording> recordings = {builder.build()};
   EXPECT_FALSE(build_histories(recordings).at(0).blocks.front().collected);
@@ -85,12 +85,12 @@ TEST(Growth, a_late_leak_is_seen_among_cycles_as_far_as_the_collector_was_asked)
       if (number >= 60) builder.at(++now).alloc(place(1000 + number), kMib, "", "train.py:20 in train");
       builder.at(++now).emit(VF_RECORD_STEP, 0, number);
       if (number % 10 != 0 || number > asked_last) continue;
-      model::notes::Collected told;
-      told.is_on = true;
-      told.begun_ns = now;
+      model::notes::Collected note;
+      note.is_on = true;
+      note.begun_ns = now;
       for (; gone <= number; ++gone) builder.at(++now).free(place(gone));
-      told.ended_ns = now;
-      all.push_back(told);
+      note.ended_ns = now;
+      all.push_back(note);
     }
     std::vector<model::Recording> recordings = {builder.build()};
     recordings[0].notes.collected = all;

@@ -167,14 +167,14 @@ std::vector<bool> find_evaluated(const ModuleNotes& notes, int root, std::size_t
 void add_network(const ModuleGraph& graph, const ListedModel& listed, const std::vector<ModuleRow>& rows,
                  ModuleTable& table) {
   const std::size_t first = table.nodes.size();
-  std::vector<bool> told(rows.size(), false);
+  std::vector<bool> counted(rows.size(), false);
   for (const GraphNode& node : graph.nodes) {
     const ModuleRow& row = rows[place(std::max(0, node.module))];
     model::ModuleNode shown{node_name(node, listed), row.name, node.operation, node.activations, {}};
     if (node.kind == NodeKind::kInput || node.kind == NodeKind::kOutput) {
       shown.operation = node.kind == NodeKind::kInput ? "input" : "output";
-    } else if (node.kind == NodeKind::kModule && !told[place(node.module)]) {
-      told[place(node.module)] = true;
+    } else if (node.kind == NodeKind::kModule && !counted[place(node.module)]) {
+      counted[place(node.module)] = true;
       shown.held = held_bytes(row);
     }
     table.nodes.push_back(std::move(shown));

@@ -23,9 +23,9 @@ std::size_t index_of(std::int64_t number, std::size_t count) {
   return static_cast<std::size_t>(number);
 }
 
-ListedModel take_model(const notes::ModuleList& told) {
-  ListedModel listed{told.prefix, {}};
-  for (const notes::ListedModule& row : told.modules) {
+ListedModel take_model(const notes::ModuleList& note) {
+  ListedModel listed{note.prefix, {}};
+  for (const notes::ListedModule& row : note.modules) {
     listed.modules.push_back({row.name, row.class_name, row.parameters, row.parameter_bytes, row.buffer_bytes, {}, {}});
   }
   check(!listed.modules.empty());
@@ -64,24 +64,24 @@ TraceOperator take_operator(const notes::TraceOperator& row, const ModuleTrace& 
   return op;
 }
 
-ModuleTrace take_trace(const notes::ModuleTrace& told, const std::vector<ListedModel>& models) {
+ModuleTrace take_trace(const notes::ModuleTrace& note, const std::vector<ListedModel>& models) {
   ModuleTrace trace;
-  const std::size_t root = index_of(told.root, models.size());
+  const std::size_t root = index_of(note.root, models.size());
   trace.root = static_cast<int>(root);
-  trace.phase = told.phase;
-  trace.device = static_cast<int>(told.device);
-  trace.sees_operators = told.sees_operators;
-  trace.is_cut = told.cut;
-  for (const auto& row : told.frames) {
+  trace.phase = note.phase;
+  trace.device = static_cast<int>(note.device);
+  trace.sees_operators = note.sees_operators;
+  trace.is_cut = note.cut;
+  for (const auto& row : note.frames) {
     trace.frames.push_back(take_frame(row, models[root].modules.size(), trace.frames.size()));
   }
-  trace.sizes = told.sizes;
-  for (const auto& row : told.operators) trace.operators.push_back(take_operator(row, trace, told.names));
-  for (const auto& row : told.alive) {
+  trace.sizes = note.sizes;
+  for (const auto& row : note.operators) trace.operators.push_back(take_operator(row, trace, note.names));
+  for (const auto& row : note.alive) {
     trace.alive[static_cast<int>(index_of(row.storage, trace.sizes.size()))] = row.bytes;
   }
-  for (const int storage : take_storages(told.inputs, trace.sizes.size())) trace.inputs.insert(storage);
-  for (const auto& row : told.outputs) {
+  for (const int storage : take_storages(note.inputs, trace.sizes.size())) trace.inputs.insert(storage);
+  for (const auto& row : note.outputs) {
     if (row.storage < 0) continue;
     trace.outputs.push_back({static_cast<int>(index_of(row.storage, trace.sizes.size())), row.name, row.bytes});
   }
@@ -110,8 +110,8 @@ void take_sums(const std::vector<notes::ModuleBytes>& rows, std::vector<ListedMo
 
 // A note that cannot be understood costs that note alone.
 template <class T, class Take>
-void take_each(const std::vector<T>& told, int& unreadable, Take take) {
-  for (const T& note : told) {
+void take_each(const std::vector<T>& all, int& unreadable, Take take) {
+  for (const T& note : all) {
     try {
       take(note);
     } catch (const std::out_of_range&) {
@@ -134,17 +134,17 @@ ModuleNotes read_module_notes(std::span<const Recording> recordings) {
   if (first == recordings.end()) return found;
   found.process = static_cast<std::size_t>(first - recordings.begin());
   const model::Notes& notes = first->notes;
-  take_each(notes.module_list, found.unreadable, [&](const notes::ModuleList& told) {
-    check(told.root == static_cast<std::int64_t>(found.models.size()));
-    found.models.push_back(take_model(told));
+  take_each(notes.module_list, found.unreadable, [&](const notes::ModuleList& note) {
+    check(note.root == static_cast<std::int64_t>(found.models.size()));
+    found.models.push_back(take_model(note));
   });
   take_each(notes.module_trace, found.unreadable,
-            [&](const notes::ModuleTrace& told) { keep_trace(found.traces, take_trace(told, found.models)); });
-  take_each(notes.module_gradients, found.unreadable, [&](const notes::ModuleGradients& told) {
-    take_sums(told.bytes, found.models, &ListedModule::gradient_bytes);
+            [&](const notes::ModuleTrace& note) { keep_trace(found.traces, take_trace(note, found.models)); });
+  take_each(notes.module_gradients, found.unreadable, [&](const notes::ModuleGradients& note) {
+    take_sums(note.bytes, found.models, &ListedModule::gradient_bytes);
   });
-  take_each(notes.module_states, found.unreadable, [&](const notes::ModuleStates& told) {
-    take_sums(told.bytes, found.models, &ListedModule::optimizer_bytes);
+  take_each(notes.module_states, found.unreadable, [&](const notes::ModuleStates& note) {
+    take_sums(note.bytes, found.models, &ListedModule::optimizer_bytes);
   });
   return found;
 }

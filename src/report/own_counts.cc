@@ -31,8 +31,8 @@ Bytes sum_of_owners(const RunResult& result, int device, std::initializer_list<s
 
 std::vector<std::string> describe(const model::ServerMemory& memory, const RunResult& result) {
   std::vector<std::string> sentences;
-  const auto add = [&](const char* what, const std::optional<Bytes>& told, const std::string& beside) {
-    if (told) sentences.push_back(fmt::format("{}: {}{}", what, to_string(*told), beside));
+  const auto add = [&](const char* what, const std::optional<Bytes>& bytes, const std::string& beside) {
+    if (bytes) sentences.push_back(fmt::format("{}: {}{}", what, to_string(*bytes), beside));
   };
   const auto here = [&](std::initializer_list<std::string_view> owners) {
     return result.peak_device == memory.device

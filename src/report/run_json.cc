@@ -111,15 +111,17 @@ ordered_json framework_json(const model::FrameworkMemory& memory) {
 }
 
 ordered_json server_json(const model::ServerMemory& memory) {
-  const auto told = [](const auto& bytes) { return bytes ? ordered_json(bytes->count()) : ordered_json(nullptr); };
+  const auto bytes_or_null = [](const auto& bytes) {
+    return bytes ? ordered_json(bytes->count()) : ordered_json(nullptr);
+  };
   return {{"name", memory.name},
           {"version", or_null(memory.version)},
           {"device", memory.device},
-          {"weights_bytes", told(memory.weights)},
-          {"activation_bytes", told(memory.activations)},
-          {"outside_bytes", told(memory.outside)},
-          {"graph_bytes", told(memory.graphs)},
-          {"kv_cache_bytes", told(memory.kv_cache)},
+          {"weights_bytes", bytes_or_null(memory.weights)},
+          {"activation_bytes", bytes_or_null(memory.activations)},
+          {"outside_bytes", bytes_or_null(memory.outside)},
+          {"graph_bytes", bytes_or_null(memory.graphs)},
+          {"kv_cache_bytes", bytes_or_null(memory.kv_cache)},
           {"kv_tokens", memory.kv_tokens ? ordered_json(*memory.kv_tokens) : ordered_json(nullptr)}};
 }
 

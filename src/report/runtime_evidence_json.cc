@@ -20,13 +20,13 @@ ordered_json holder_json(const model::Holder& holder) {
           {"filled_at", holder.filled_at}};
 }
 
-ordered_json tensor_group_json(const model::TensorGroup& held) {
-  return {{"holder", holder_json(held.holder)},
-          {"line", or_null(held.line)},
-          {"shape", held.shape},
-          {"tensors", held.tensors},
-          {"bytes", held.bytes.count()},
-          {"operation", or_null(held.operation)}};
+ordered_json tensor_group_json(const model::TensorGroup& group) {
+  return {{"holder", holder_json(group.holder)},
+          {"line", or_null(group.line)},
+          {"shape", group.shape},
+          {"tensors", group.tensors},
+          {"bytes", group.bytes.count()},
+          {"operation", or_null(group.operation)}};
 }
 
 ordered_json graph_json(const model::GrowingGraph& graph) {

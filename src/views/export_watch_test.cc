@@ -39,16 +39,16 @@ TEST(ExportWatch, where_a_card_did_not_tell_there_is_a_gap) {
   fs::remove(file);
   ASSERT_TRUE(facts) << facts.error().what;
   ASSERT_EQ(facts->counters.size(), 1u);
-  std::vector<std::pair<std::int64_t, std::optional<Bytes>>> told;
-  for (const auto& point : facts->counters[0].points) told.emplace_back(point.at_ns / 1'000'000'000, point.value);
-  EXPECT_EQ(told,
+  std::vector<std::pair<std::int64_t, std::optional<Bytes>>> points;
+  for (const auto& point : facts->counters[0].points) points.emplace_back(point.at_ns / 1'000'000'000, point.value);
+  EXPECT_EQ(points,
             (std::vector<std::pair<std::int64_t, std::optional<Bytes>>>{
                 {0, Bytes::gib(1)}, {1, std::nullopt}, {2, Bytes::gib(2)}, {3, std::nullopt}, {5, Bytes::gib(3)}}));
   EXPECT_EQ(facts->cards[0].peak, Bytes::gib(3));
 }
 
 // What one recording's counter tells: seconds, and GiB where it tells.
-std::vector<std::pair<std::int64_t, std::optional<Bytes>>> told_of(const std::vector<std::int64_t>& seconds) {
+std::vector<std::pair<std::int64_t, std::optional<Bytes>>> points_of(const std::vector<std::int64_t>& seconds) {
   const fs::path file = fs::path(::testing::TempDir()) / ("export_paused." + std::to_string(::getpid()));
   for (const std::int64_t second : seconds) {  // each as a part of its own: a recording is gone on with
     auto recorder = watch::WatchRecorder::open(file, {});
@@ -56,19 +56,19 @@ std::vector<std::pair<std::int64_t, std::optional<Bytes>>> told_of(const std::ve
   }
   const auto facts = facts_of_watch(file);
   fs::remove(file);
-  std::vector<std::pair<std::int64_t, std::optional<Bytes>>> told;
-  for (const auto& point : facts->counters[0].points) told.emplace_back(point.at_ns / 1'000'000'000, point.value);
-  return told;
+  std::vector<std::pair<std::int64_t, std::optional<Bytes>>> points;
+  for (const auto& point : facts->counters[0].points) points.emplace_back(point.at_ns / 1'000'000'000, point.value);
+  return points;
 }
 
 TEST(ExportWatch, the_pause_between_two_parts_is_a_gap) {
   const Bytes gib = Bytes::gib(1);
   using Told = std::vector<std::pair<std::int64_t, std::optional<Bytes>>>;
-  EXPECT_EQ(told_of({0, 1, 2, 3600, 3601}),
+  EXPECT_EQ(points_of({0, 1, 2, 3600, 3601}),
             (Told{{0, gib}, {1, gib}, {2, gib}, {3, std::nullopt}, {3600, gib}, {3601, gib}}));
-  EXPECT_EQ(told_of({0, 100, 101, 102}), (Told{{0, gib}, {1, std::nullopt}, {100, gib}, {101, gib}, {102, gib}}));
-  EXPECT_EQ(told_of({0, 1, 2, 62, 122}).size(), 5u) << "a slower pace is no pause";
-  EXPECT_EQ(told_of({0, 100}).size(), 2u) << "of two nobody knows the pace";
+  EXPECT_EQ(points_of({0, 100, 101, 102}), (Told{{0, gib}, {1, std::nullopt}, {100, gib}, {101, gib}, {102, gib}}));
+  EXPECT_EQ(points_of({0, 1, 2, 62, 122}).size(), 5u) << "a slower pace is no pause";
+  EXPECT_EQ(points_of({0, 100}).size(), 2u) << "of two nobody knows the pace";
 }
 
 TEST(ExportWatch, what_could_not_be_read_is_told) {

@@ -18,7 +18,7 @@ _WRITTEN = 0.9  # of the scores' bytes must appear for them to count as written
 class _State:
     def __init__(self) -> None:
         self.calls: dict[tuple[str, str], int] = {}  # in this forward pass
-        self.told: dict[tuple[str, str], int] = {}
+        self.noted: dict[tuple[str, str], int] = {}
 
 
 _state = process.own(_State)
@@ -29,9 +29,9 @@ def _note(operation: str, shape: list[int], dtype: str, size: int) -> None:
     key = (operation, line)
     _state.calls[key] = _state.calls.get(key, 0) + 1
     weight = size * _state.calls[key]
-    if weight <= _state.told.get(key, 0) * 1.02 or (key not in _state.told and len(_state.told) >= _MAX_NOTES):
+    if weight <= _state.noted.get(key, 0) * 1.02 or (key not in _state.noted and len(_state.noted) >= _MAX_NOTES):
         return
-    _state.told[key] = weight
+    _state.noted[key] = weight
     notes.note(
         said.AttentionScores(
             operation=operation,

@@ -35,7 +35,7 @@ class _Calls:
 class _State:
     def __init__(self) -> None:
         self.of_model: dict[int, _Calls] = {}
-        self.told = False
+        self.is_noted = False
         self.stepped = False  # an optimizer has
 
 
@@ -50,9 +50,9 @@ def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _tell(*_: Any) -> None:
-    if _state.told or not _state.of_model:
+    if _state.is_noted or not _state.of_model:
         return
-    _state.told = True
+    _state.is_noted = True
     most = max(_state.of_model.values(), key=lambda calls: calls.count)
     notes.note(said.ModelCalls(stride=most.stride, begun_ns=most.times))
 

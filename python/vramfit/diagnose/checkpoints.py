@@ -53,7 +53,7 @@ def look(*_: Any) -> None:
             said.CheckpointLoad(
                 **facts,
                 kept_bytes=sum(size for _, size in extra),
-                holder=holder.told(),
+                holder=holder.for_note(),
                 final=True,
             )
         )

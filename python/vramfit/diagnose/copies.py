@@ -28,7 +28,7 @@ _MAX_NOTES = 40
 class _State:
     def __init__(self) -> None:
         self.watched: list[_Copy] = []
-        self.told: dict[tuple[str, str], int] = {}  # (operation, line) -> bytes
+        self.noted: dict[tuple[str, str], int] = {}  # (operation, line) -> bytes
 
 
 _state = process.own(_State)
@@ -139,9 +139,9 @@ def look(*_: Any) -> None:
     try:
         for key, copies in _needless().items():
             size = sum(copy.bytes for copy in copies)
-            if size <= _state.told.get(key, 0) or len(_state.told) >= _MAX_NOTES:
+            if size <= _state.noted.get(key, 0) or len(_state.noted) >= _MAX_NOTES:
                 continue
-            _state.told[key] = size
+            _state.noted[key] = size
             shape, _, first_line = copies[0].shape.partition("|")
             notes.note(
                 said.NeedlessCopy(

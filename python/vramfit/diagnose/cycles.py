@@ -21,9 +21,9 @@ from vramfit.contract import notes as said
 _MOST_USED = 2  # one part in so many of the smallest card
 
 
-def are_possible(held: list[said.TensorGroup]) -> bool:
+def are_possible(tensors: list[said.TensorGroup]) -> bool:
     """Of what a note tells: no name was found for some of it. The latest one may be a variable still."""
-    return any(not group.holder.name or group.holder.kind == "object" for group in held)
+    return any(not group.holder.name or group.holder.kind == "object" for group in tensors)
 
 
 def collect() -> None:

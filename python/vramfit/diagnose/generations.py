@@ -133,13 +133,13 @@ class Generations:
         self._note(kept, longer)
 
     def _note(self, kept: list[Any], longer: list[said.GrowingGraph]) -> None:
-        held = groups.describe(kept)
-        self._nameless = cycles.are_possible(held)
+        tensors = groups.describe(kept)
+        self._nameless = cycles.are_possible(tensors)
         notes.note(
             said.KeptAcrossSteps(
                 phase=recorder.PHASE_NAMES[self.phase],
                 at_ns=time.monotonic_ns(),
-                tensors=held,
+                tensors=tensors,
                 graphs=longer,
             )
         )

@@ -37,7 +37,7 @@ class Lengths:
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], list[Size]] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._noted: set[tuple[str, str]] = set()
 
     def measure(self) -> list[said.GrowingGraph]:
         """Entries for a note: graphs that had more nodes at each of the last steps."""
@@ -48,13 +48,13 @@ class Lengths:
             key = (name, where.rpartition(" in ")[2])
             history = now[key] = [*self._counts.get(key, [])[-_STEPS:], size]
             grows = len(history) > _STEPS and all(a.is_less_than(b) for a, b in zip(history, history[1:]))
-            if grows and key not in self._told:
-                self._told.add(key)
+            if grows and key not in self._noted:
+                self._noted.add(key)
                 filled_at = fillers.find(name)
                 holder = Holder(kind=kind, name=name, where=where, chain=[f"{kind} {name}"], filled_at=filled_at)
                 found.append(
                     said.GrowingGraph(
-                        holder=holder.told(),
+                        holder=holder.for_note(),
                         nodes_before=history[0].nodes,
                         nodes_after=size.nodes,
                         counted_all=size.complete,

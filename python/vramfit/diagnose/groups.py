@@ -38,8 +38,8 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.Tensor
             holder = next(found)
             by_name.setdefault(_INDEX.sub("[]", holder.name) + holder.kind, (holder, []))[1].append(tensor)
         rest = kind[share:]
-        for holder, held in by_name.values():
-            entries.append(_entry(holder, held + (rest if len(by_name) == 1 else [])))
+        for holder, owned in by_name.values():
+            entries.append(_entry(holder, owned + (rest if len(by_name) == 1 else [])))
         if rest and len(by_name) > 1:
             entries.append(_entry(holders.Holder(), rest))
     return sorted(_joined(entries), key=lambda entry: -entry.bytes)
@@ -73,7 +73,7 @@ def _entry(holder: holders.Holder, tensors: list[Any]) -> _Entry:
     holder.filled_at = fillers.find(holder.name)
     signature = live_tensors.signature_of(first)
     return signature, said.TensorGroup(
-        holder=holder.told(),
+        holder=holder.for_note(),
         address=owners.address_of(first),
         shape=str(signature),
         tensors=len(tensors),

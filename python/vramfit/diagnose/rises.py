@@ -43,10 +43,10 @@ def _look() -> None:
     begun = time.thread_time()
     risen = _risen()
     if risen:
-        held = groups.describe(risen)
-        notes.note(said.HeldAtRise(at_ns=time.monotonic_ns(), tensors=held))
+        tensors = groups.describe(risen)
+        notes.note(said.HeldAtRise(at_ns=time.monotonic_ns(), tensors=tensors))
         risen.clear()
-        if cycles.are_possible(held) and not position.optimizers:
+        if cycles.are_possible(tensors) and not position.optimizers:
             cycles.collect()
     took = time.thread_time() - begun
     _state.spent += took

@@ -21,7 +21,7 @@ class Sizes:
     def __init__(self) -> None:
         self._steps = 0
         self._sizes: dict[tuple[str, str], list[int]] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._noted: set[tuple[str, str]] = set()
 
     def look(self) -> list[Any]:
         """Tensors whose name stood for a smaller one at each of the last steps."""
@@ -33,8 +33,8 @@ class Sizes:
         for key, tensor in _named():
             sizes = now[key] = [*self._sizes.get(key, [])[-_STEPS:], tensor.numel()]
             grows = len(sizes) > _STEPS and all(before < after for before, after in zip(sizes, sizes[1:]))
-            if grows and key not in self._told:
-                self._told.add(key)
+            if grows and key not in self._noted:
+                self._noted.add(key)
                 found.append(tensor)
         self._sizes = now
         return found

@@ -43,7 +43,7 @@ def _step_counted(number: int) -> None:
         said.WeightCopy(
             at_ns=time.monotonic_ns(),
             address=owners.address_of(first),
-            holder=holder.told(),
+            holder=holder.for_note(),
             tensors=len(found),
             bytes=size,
         )

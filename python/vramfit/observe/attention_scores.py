@@ -30,7 +30,7 @@ _LAST = 2**64 - 1  # a dimension of -1, as nodes have it
 class _State:
     def __init__(self) -> None:
         self.passes = 0
-        self.told = -1
+        self.noted_bytes = -1
         self.looked: set[int] = set()  # ids of roots
         self.eager = ""
         self.why_not = ""
@@ -130,8 +130,8 @@ def _on_backward(tensors: Any) -> None:
         return
     _state.passes += 1
     note = _count(tensors)
-    if note.scores + note.spared > max(0, _state.told):
-        _state.told = note.scores + note.spared
+    if note.scores + note.spared > max(0, _state.noted_bytes):
+        _state.noted_bytes = note.scores + note.spared
         notes.note(note)
 
 

@@ -23,7 +23,7 @@ class _State:
     KEEPS = process.ALL
 
     def __init__(self) -> None:
-        self.told: set[tuple[str, str]] = set()
+        self.noted: set[tuple[str, str]] = set()
         self.depth = 0  # of makers that call others
         self.loading = 0  # of from_pretrained: weights of a checkpoint go in
         self.choose: Chooser | None = None
@@ -44,9 +44,9 @@ def made() -> set[str]:
 
 @notes.guarded("network_makers")
 def _tell(library: str, name: str, weights: int, smaller: list[str], loaded: bool) -> None:
-    if not name or (library, name) in _state.told:
+    if not name or (library, name) in _state.noted:
         return
-    _state.told.add((library, name))
+    _state.noted.add((library, name))
     notes.note(said.NetworkMade(library=library, name=name, weights=weights, smaller=smaller, loaded=loaded))
 
 

@@ -199,10 +199,10 @@ def tag_optimizer(optimizer: Any, models: ModelWeights) -> list[int]:
     _tag_own_weights(optimizer, models)
     tag_state(optimizer)
     tag_gradients(_parameters(optimizer))
-    held = [tensor for _, tensor in state_tensors(optimizer)]
+    tensors = [tensor for _, tensor in state_tensors(optimizer)]
     for parameter in _parameters(optimizer):
-        held += [parameter] if parameter.grad is None else [parameter, parameter.grad]
-    return [address for tensor in held for address in addresses_of(tensor)]
+        tensors += [parameter] if parameter.grad is None else [parameter, parameter.grad]
+    return [address for tensor in tensors for address in addresses_of(tensor)]
 
 
 def _models_called() -> ModelWeights:

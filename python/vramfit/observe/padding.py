@@ -18,14 +18,14 @@ class _State:
         self.seen = 0
         self.tokens = self.padding = 0
         self.longest = self.length = 0
-        self.told = False
+        self.is_noted = False
 
 
 _state = process.own(_State)
 
 
 def _on_batch(this_pass: Pass, batch: Any) -> None:
-    if _state.told or not isinstance(batch, dict) and not hasattr(batch, "keys"):
+    if _state.is_noted or not isinstance(batch, dict) and not hasattr(batch, "keys"):
         return
     mask = batch.get("attention_mask") if hasattr(batch, "get") else None
     if mask is None or not hasattr(mask, "dim") or mask.dim() != 2 or mask.is_cuda or mask.shape[1] < _SHORTEST:
@@ -42,7 +42,7 @@ def _on_batch(this_pass: Pass, batch: Any) -> None:
 
 @notes.guarded("padding")
 def _tell() -> None:
-    _state.told = True
+    _state.is_noted = True
     share, longest, length = _state.padding / _state.tokens, _state.longest, _state.length
     if share < _WORTH:
         return

@@ -12,7 +12,7 @@ from vramfit.observe import quiet_forwards, scopes
 class _State:
     def __init__(self) -> None:
         self.waiting: dict[str, tuple[quiet_forwards.Batch, said.Teacher]] = {}  # by class, until a backward pass comes
-        self.told: set[str] = set()
+        self.noted: set[str] = set()
 
 
 _state = process.own(_State)
@@ -23,7 +23,7 @@ def _enter(torch: Any, module: Any) -> None:
         return
     name = type(scopes.unwrap(module)).__name__
     batch = quiet_forwards.current_batch()
-    if batch is None or name in _state.told or quiet_forwards.is_trained(module):
+    if batch is None or name in _state.noted or quiet_forwards.is_trained(module):
         return
     sizes = [(parameter.numel() * parameter.element_size(), parameter.dtype) for parameter in module.parameters()]
     if not sizes:
@@ -40,7 +40,7 @@ def _on_backward(tensors: Any) -> None:
     batch = quiet_forwards.current_batch()
     for name, (of, note) in _state.waiting.items():
         if of == batch:
-            _state.told.add(name)
+            _state.noted.add(name)
             notes.note(note)
     _state.waiting.clear()
 

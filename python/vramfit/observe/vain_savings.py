@@ -17,15 +17,15 @@ _ORIGINAL, _MASK = "orig", "mask"  # behind an underscore, what torch.nn.utils.p
 class _State:
     def __init__(self) -> None:
         self.looked: set[int] = set()  # ids of roots
-        self.told: set[str] = set()
+        self.noted: set[str] = set()
 
 
 _state = process.own(_State)
 
 
 def _tell(kind: str, text: str) -> None:
-    if kind not in _state.told:
-        _state.told.add(kind)
+    if kind not in _state.noted:
+        _state.noted.add(kind)
         notes.note(said.Advice(text=text))
 
 

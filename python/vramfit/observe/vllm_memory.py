@@ -20,8 +20,8 @@ def install() -> None:
     importing.after_import(of_vllm.WORKER_MODULE, _follow_worker)
 
 
-def _after(owner: Any, attribute: Attribute, told: Any) -> None:
-    """Calls `told(self, returned)` when the method has returned; what it raises is noted, not the job's."""
+def _after(owner: Any, attribute: Attribute, look: Any) -> None:
+    """Calls `look(self, returned)` when the method has returned; what it raises is noted, not the job's."""
     method = attribute.of(owner)
     if method is None:
         return
@@ -30,7 +30,7 @@ def _after(owner: Any, attribute: Attribute, told: Any) -> None:
     def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
         returned = method(self, *args, **kwargs)
         try:
-            told(self, returned)
+            look(self, returned)
         except Exception as error:
             notes.hook_failed(f"memory of vLLM after {attribute.name}", error)
         return returned
@@ -39,10 +39,10 @@ def _after(owner: Any, attribute: Attribute, told: Any) -> None:
 
 
 def _follow_graphs(_: ModuleType) -> None:
-    def told(runner: Any, captured: Any) -> None:
+    def keep_bytes(runner: Any, captured: Any) -> None:
         runner._vramfit_graph_bytes = captured
 
-    _after(of_vllm.runner_class.get(), of_vllm.capture, told)
+    _after(of_vllm.runner_class.get(), of_vllm.capture, keep_bytes)
 
 
 def _follow_worker(_: ModuleType) -> None:

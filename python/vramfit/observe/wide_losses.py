@@ -16,7 +16,7 @@ _FLOAT32 = 4
 
 class _State:
     def __init__(self) -> None:
-        self.told = 0  # bytes of the largest
+        self.largest = 0  # bytes of the largest that a note was made of
 
 
 _state = process.own(_State)
@@ -49,9 +49,9 @@ def _features(logits: Any, classes: int) -> int:
 @notes.guarded("wide_losses")
 def _look(logits: Any, is_log: bool) -> None:
     size = logits.numel() * _FLOAT32
-    if not logits.is_cuda or logits.dim() < 2 or size < max(_LEAST, _state.told + 1) or logits.grad_fn is None:
+    if not logits.is_cuda or logits.dim() < 2 or size < max(_LEAST, _state.largest + 1) or logits.grad_fn is None:
         return
-    _state.told = size
+    _state.largest = size
     classes, features = logits.shape[1], _features(logits, logits.shape[1])
     rows = logits.numel() // classes
     notes.note(said.WideLoss(rows=rows, classes=classes, bytes=size, is_log=is_log, features=features))

@@ -73,7 +73,7 @@ class Cutter:
         self.coasted = 0
         self.loose_steps = LooseSteps()
         self.idle_calls = IdleCalls()
-        self.told: set[tuple[str, int]] = set()
+        self.noted: set[tuple[str, int]] = set()
         self.whole_evaluation = os.environ.get("VRAMFIT_EVALUATION") == "whole"
         self.levels: tuple[Pass | None, list[int]] = (None, [])  # allocated before each batch of a pass
         self.after_cut_evaluation = False  # an evaluation was cut, and no training came since
@@ -221,8 +221,8 @@ class Cutter:
         growths = [after - before for before, after in zip(levels[-3:], levels[-2:])]
         if min(growths) * length >= _LEAK_BYTES:
             this_pass.repeat_to = min(length, this_pass.delivered + 1)
-            if left > 0 and ("growth", this_pass.ordinal) not in self.told:
-                self.told.add(("growth", this_pass.ordinal))
+            if left > 0 and ("growth", this_pass.ordinal) not in self.noted:
+                self.noted.add(("growth", this_pass.ordinal))
                 text = (
                     f"memory grew with every batch of data loader {this_pass.ordinal + 1}: past the cut they "
                     f"were followed on, with one batch again and again"
@@ -245,18 +245,18 @@ class Cutter:
         of = loaders.length_of(this_pass.loader)
         if this_pass.wanted is None or (of is not None and of <= this_pass.wanted):
             return
-        if ("loader", this_pass.ordinal) in self.told:
+        if ("loader", this_pass.ordinal) in self.noted:
             return
         if this_pass.repeat_to:
             self._tell_whole(this_pass, of)
             return
-        self.told.add(("loader", this_pass.ordinal))
+        self.noted.add(("loader", this_pass.ordinal))
         whole = f"of {of}" if of is not None else "(its length is not known)"
         text = f"each pass over data loader {this_pass.ordinal + 1} was cut to {this_pass.wanted} batches {whole}"
         notes.note(said.Cut(what="loader", text=text))
 
     def _tell_whole(self, this_pass: Pass, of: int | None) -> None:
-        self.told.add(("loader", this_pass.ordinal))
+        self.noted.add(("loader", this_pass.ordinal))
         text = (
             f"of each pass over data loader {this_pass.ordinal + 1} only {this_pass.wanted} batches of {of} were read; "
             f"the others repeat the last (the script failed when they were left out)"
@@ -327,8 +327,8 @@ class Cutter:
     def tell_run_on(self) -> None:
         """How far a run with a budget came, and where its peak was. Once, at its end."""
         budget = self.budget
-        if self.automatic and budget.is_wanted and budget.count and ("run_on", 0) not in self.told:
-            self.told.add(("run_on", 0))
+        if self.automatic and budget.is_wanted and budget.count and ("run_on", 0) not in self.noted:
+            self.noted.add(("run_on", 0))
             seconds = round(budget.used_seconds(), 3)
             notes.note(
                 said.RunOn(

@@ -25,7 +25,7 @@ _MAX_LOOPS = 3
 
 class _State:
     def __init__(self) -> None:
-        self.told = False
+        self.is_noted = False
 
 
 _state = process.own(_State)
@@ -34,9 +34,9 @@ _state = process.own(_State)
 @notes.guarded("left_out")
 def tell(stack: Iterable[tuple[FrameType, int]] | None) -> None:
     """`stack`: where the script stands when it is ended early, innermost first; None when it came to its own end."""
-    if _state.told or not notes.left_out_rounds():
+    if _state.is_noted or not notes.left_out_rounds():
         return
-    _state.told = True
+    _state.is_noted = True
     stack = list(stack or [])
     moved = counting_on.counting.tell({(frame.f_code.co_filename, line) for frame, line in stack})
     ended = _loops_around(stack, moved)

@@ -72,11 +72,11 @@ std::string finding_section(const model::Diagnosis& diagnosis, int level) {
   };
   add("What would tell more", diagnosis.give);
   html += check_table(diagnosis, level);
-  std::vector<std::string> held;
+  std::vector<std::string> printed;
   for (const model::OutsidePyTorch& outside : diagnosis.outside_pytorch) {
-    held.push_back(fmt::format("{}:{}: {}", outside.file, outside.line, outside.text));
+    printed.push_back(fmt::format("{}:{}: {}", outside.file, outside.line, outside.text));
   }
-  add("Context and libraries", held);
+  add("Context and libraries", printed);
   add("About the reading", diagnosis.warnings);
   add("Read", diagnosis.read);
   return html;

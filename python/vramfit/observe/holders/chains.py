@@ -31,7 +31,7 @@ class Holder:
     chain: list[str] = field(default_factory=list)
     filled_at: list[str] = field(default_factory=list)
 
-    def told(self) -> said.Holder:
+    def for_note(self) -> said.Holder:
         """For a note."""
         return said.Holder(**vars(self))
 

@@ -30,15 +30,15 @@ def find(living: Living, known: list[likeness.Likeness], claimed: set[int]) -> l
     found: list[Tagged] = []
     taken: set[int] = set()
     for container in _containers(loose, living):
-        held = [each for each in _items(container) if id(each) in wanted and id(each) not in taken]
-        shapes = likeness.shapes_of(held)
+        tensors = [each for each in _items(container) if id(each) in wanted and id(each) not in taken]
+        shapes = likeness.shapes_of(tensors)
         like = next((each for each in known if each.covers(shapes, may_be_flat=True)), None)
         if like is None:
             continue
-        taken.update(id(each) for each in held)
-        owner, name = _judge(container, held, like, bool(living.optimizers), [loose, living.tensors, held])
-        found += [(each, owner, name) for each in held]
-        found += [(each.grad, recorder.GRADIENT, name) for each in held if each.is_leaf and each.grad is not None]
+        taken.update(id(each) for each in tensors)
+        owner, name = _judge(container, tensors, like, bool(living.optimizers), [loose, living.tensors, tensors])
+        found += [(each, owner, name) for each in tensors]
+        found += [(each.grad, recorder.GRADIENT, name) for each in tensors if each.is_leaf and each.grad is not None]
     return found
 
 
@@ -65,12 +65,12 @@ def _items(container: Any) -> list[Any]:
     return list(container.values()) if isinstance(container, dict) else list(container)
 
 
-def _judge(container: Any, held: list[Any], like: likeness.Likeness, optimized: bool, hidden: list[Any]) -> Any:
-    writes.watch(id(container), held)
+def _judge(container: Any, tensors: list[Any], like: likeness.Likeness, optimized: bool, hidden: list[Any]) -> Any:
+    writes.watch(id(container), tensors)
     name = names.of(container, hidden)
     if names.is_gradient(name):
         return recorder.GRADIENT, name
-    if held[0].dtype.itemsize > like.width and any(each.requires_grad for each in held):
+    if tensors[0].dtype.itemsize > like.width and any(each.requires_grad for each in tensors):
         return recorder.MASTER, name
     if names.is_average(name):
         return recorder.AVERAGE, name

@@ -69,7 +69,7 @@ def _moved(torch: Any, frames: list[FrameType]) -> said.Loading | None:
     selves = [each for each in selves if isinstance(each, torch.nn.Module)]
     if not selves:
         return None
-    return _told("moved", selves[0], _name_within(selves[0], selves[-1]))
+    return _note_of("moved", selves[0], _name_within(selves[0], selves[-1]))
 
 
 def _name_within(root: Any, module: Any) -> str:
@@ -84,7 +84,7 @@ def _loaded(torch: Any, frames: list[FrameType]) -> said.Loading | None:
                 continue
             on_card, to_come = _sizes(value)
             if on_card and to_come:
-                return _told("loaded", value, _module_at(value, frames))
+                return _note_of("loaded", value, _module_at(value, frames))
     return None
 
 
@@ -121,7 +121,7 @@ def _built(torch: Any, frames: list[FrameType]) -> said.Loading | None:
     )
 
 
-def _told(how: str, root: Any, module: str) -> said.Loading:
+def _note_of(how: str, root: Any, module: str) -> said.Loading:
     on_card, to_come = _sizes(root)
     return said.Loading(
         how=how,

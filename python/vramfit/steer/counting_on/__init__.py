@@ -273,8 +273,8 @@ class Counting:
     def tell(self, ended_at: set[tuple[str, int]]) -> set[tuple[str, int]]:
         """Once, when the run ends (of an error: at these files and lines): from where to where. The places of what was
         moved."""
-        told = {place: moved for place, moved in self._moved.items() if moved.furthest() != moved.first}
-        for (file, line, name), moved in told.items():
+        moved_on = {place: moved for place, moved in self._moved.items() if moved.furthest() != moved.first}
+        for (file, line, name), moved in moved_on.items():
             shown = [f"{value:,}" for value in moved.values[:_MAX_TOLD]]
             if len(moved.values) > _MAX_TOLD:
                 shown = [*shown[: _MAX_TOLD - 1], f"{moved.values[-1]:,}"]
@@ -285,7 +285,7 @@ class Counting:
             notes.note(said.Cut(what="counted", text=text))
             reads = f"; `{name}` is also computed with, at {moved.used_at}" if moved.used_at else ""
             tell_left_out(f"rounds of the loop at {place} (`{name}`)", moved.start, moved.furthest(), reads)
-        places = {(file, line) for file, line, _ in told}
+        places = {(file, line) for file, line, _ in moved_on}
         for test, name in list(self._unclear.items())[:_MAX_TOLD]:
             notes.note(said.Open(text=f"when `{test}` turns could not be computed from `{name}`"))
         self._tell_handled(ended_at)

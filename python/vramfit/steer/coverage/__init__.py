@@ -38,7 +38,7 @@ class _State:
     KEEPS = process.ALL
 
     def __init__(self) -> None:
-        self.told = False
+        self.is_noted = False
         self.is_main = True
         self.folder = ""
 
@@ -68,7 +68,7 @@ def is_wanted() -> bool:
 
 def begin() -> None:
     """Before the script uses torch."""
-    _state.told, _state.is_main, _state.folder = False, True, os.getcwd()
+    _state.is_noted, _state.is_main, _state.folder = False, True, os.getcwd()
     if is_wanted():
         lines.begin()
 
@@ -77,9 +77,9 @@ def begin() -> None:
 def tell(stack: Stack | None) -> None:
     """Once: where a run is ended early (`stack`), or when the script has ended (None)."""
     was_cut = notes.was_cut()
-    if _state.told or not _state.is_main or not lines.seen.executed:
+    if _state.is_noted or not _state.is_main or not lines.seen.executed:
         return
-    _state.told = True
+    _state.is_noted = True
     known = lines.is_known()
     lines.add_children()
     seen = {file: sorted(found) for file, found in lines.seen.executed.items() if found}
