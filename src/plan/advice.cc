@@ -29,15 +29,15 @@ Bytes find_most_held(const model::Job& job) {
 
 std::string describe_branch(const model::Branch& branch) {
   const std::string alike = branch.alike > 1 ? fmt::format(" ({} alike)", branch.alike) : "";
-  const std::string held =
+  const std::string parts =
       fmt::format("{}: {} of weights, gradients and optimizer state, {} of activations", to_string(branch.total()),
                   to_string(branch.weights + branch.gradients + branch.optimizer), to_string(branch.activations));
   if (branch.training_only) {
     return fmt::format("without {}{}, which no evaluation uses, the training would hold less by {}", branch.name, alike,
-                       held);
+                       parts);
   }
   return fmt::format("without {}{} ({} at {}) it would hold less by {}; another network", branch.name, alike,
-                     to_string(branch.kind), branch.joins, held);
+                     to_string(branch.kind), branch.joins, parts);
 }
 
 void advise_branches(const model::ModuleTable& modules, const Target& target, std::vector<std::string>& advice) {
@@ -87,10 +87,10 @@ void add_convolution(const model::ModuleRow& row, Separable& found) {
   const double kernel = std::floor(static_cast<double>(row.parameters) / pairs);  // a bias is less than a pair
   if (kernel < 9) return;                                                         // 1x1, or in groups already
   const double share = (static_cast<double>(in->channels) * kernel + pairs) / (pairs * kernel);
-  const Bytes held = model::held_bytes(row);
+  const Bytes state = model::held_bytes(row);
   ++found.convolutions;
-  found.now += held;
-  found.then += scaled(held, share);
+  found.now += state;
+  found.then += scaled(state, share);
   const double bytes = 4.0 * static_cast<double>(in->channels * out->samples * out->height * out->width);
   found.activations += Bytes(static_cast<std::int64_t>(bytes));
 }

@@ -57,12 +57,12 @@ Applicability check_evaluation_alone(const model::Job& job, const Target& target
   return check_evaluation(job, target);
 }
 
-void scale_holdings(model::Holdings& held, const HoldingShares& shares) {
-  held.weights = scaled(held.weights, shares.weights);
-  held.buffers = scaled(held.buffers, shares.buffers);
-  held.activations = scaled(held.activations, shares.activations);
-  held.workspaces = scaled(held.workspaces, shares.workspaces);
-  held.temporaries = scaled(held.temporaries, shares.temporaries);
+void scale_holdings(model::Holdings& holdings, const HoldingShares& shares) {
+  holdings.weights = scaled(holdings.weights, shares.weights);
+  holdings.buffers = scaled(holdings.buffers, shares.buffers);
+  holdings.activations = scaled(holdings.activations, shares.activations);
+  holdings.workspaces = scaled(holdings.workspaces, shares.workspaces);
+  holdings.temporaries = scaled(holdings.temporaries, shares.temporaries);
 }
 
 HoldingShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,

@@ -25,7 +25,7 @@ Applicability check_evaluation_alone(const model::Job& job, const Target& target
 struct HoldingShares {
   double weights = 1, buffers = 1, activations = 1, workspaces = 1, temporaries = 1;
 };
-void scale_holdings(model::Holdings& held, const HoldingShares& shares);
+void scale_holdings(model::Holdings& holdings, const HoldingShares& shares);
 
 // By a run with the technique alone (Job::measured, under `key`); `assumed` where there was none, or it has no such
 // moment.

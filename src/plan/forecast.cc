@@ -107,11 +107,11 @@ std::string_view find_best_run(const Forecast& forecast) {
 void scale_batch(Forecast& forecast, std::string_view phase, double share) {
   for (model::StagePeak& moment : forecast.stage_peaks) {
     if (moment.phase != phase) continue;
-    model::Holdings& held = moment.holdings;
-    held.inputs = scaled(held.inputs, share);
-    held.activations = scaled(held.activations, share);
+    model::Holdings& holdings = moment.holdings;
+    holdings.inputs = scaled(holdings.inputs, share);
+    holdings.activations = scaled(holdings.activations, share);
     // The optimizer's temporaries follow the parameters, not the batch.
-    if (moment.stage != "optimizer") held.temporaries = scaled(held.temporaries, share);
+    if (moment.stage != "optimizer") holdings.temporaries = scaled(holdings.temporaries, share);
   }
   if (phase != "train") return;
   forecast.activation_scale *= share;
@@ -162,13 +162,13 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
     free_activations(forecast, moment);
     moment = settled(forecast, std::move(moment));
     if (moment.phase != "load") moment.holdings.weights = scaled(moment.holdings.weights, forecast.later_weights);
-    const Bytes held = sum(moment.holdings);
-    after = std::max(after, held);
+    const Bytes allocated = sum(moment.holdings);
+    after = std::max(after, allocated);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);
     if (known == outlook.phases.end()) {
-      outlook.phases.push_back({moment.phase, held});
+      outlook.phases.push_back({moment.phase, allocated});
     } else {
-      known->peak = std::max(known->peak, held);
+      known->peak = std::max(known->peak, allocated);
     }
   }
   const double shrink =

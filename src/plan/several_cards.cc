@@ -58,12 +58,12 @@ class Sharing {
     if (training) std::erase_if(forecast.stage_peaks, [](const auto& moment) { return moment.phase != "train"; });
     for (const std::string_view phase : {"train", "validate", "test"}) scale_batch(forecast, phase, shares.samples);
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      model::Holdings& held = moment.holdings;
-      held.weights = scaled(held.weights, shares.weights);
-      held.gradients = scaled(held.gradients, shares.gradients);
-      held.optimizer = scaled(held.optimizer, shares.optimizer);
+      model::Holdings& holdings = moment.holdings;
+      holdings.weights = scaled(holdings.weights, shares.weights);
+      holdings.gradients = scaled(holdings.gradients, shares.gradients);
+      holdings.optimizer = scaled(holdings.optimizer, shares.optimizer);
       // An optimizer's temporaries follow its shard.
-      if (moment.stage == "optimizer") held.temporaries = scaled(held.temporaries, shares.optimizer);
+      if (moment.stage == "optimizer") holdings.temporaries = scaled(holdings.temporaries, shares.optimizer);
     }
     return add_up(job_, forecast).needs + devices::estimate_nccl_channels(target_.card);
   }

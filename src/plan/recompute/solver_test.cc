@@ -64,8 +64,8 @@ class StepMaker {
 
  private:
   void add(StepBuilder& builder, const std::string& name, int parent) {
-    const int held = draw(1, 100);
-    builder.add(name, parent, Bytes(held), Bytes(draw(0, held)), Bytes(draw(0, 30)), Bytes(draw(0, 40)));
+    const int saved = draw(1, 100);
+    builder.add(name, parent, Bytes(saved), Bytes(draw(0, saved)), Bytes(draw(0, 30)), Bytes(draw(0, 40)));
   }
 
   std::mt19937 random_;
@@ -135,8 +135,8 @@ TEST(Repeats, of_many_modules_come_with_a_proven_gap) {
   StepBuilder builder;
   std::vector<double> costs;
   for (int i = 0; i < 2500; ++i) {
-    const int held = maker.draw(1 << 10, 100 << 10);
-    builder.add("m" + std::to_string(i), -1, Bytes(held * 512), Bytes(held * maker.draw(50, 450)));
+    const int saved = maker.draw(1 << 10, 100 << 10);
+    builder.add("m" + std::to_string(i), -1, Bytes(saved * 512), Bytes(saved * maker.draw(50, 450)));
     costs.push_back(maker.draw(1, 1000) / 1e5);
   }
   const auto step = builder.take();

@@ -126,12 +126,12 @@ class RepeatedRound {
   using Kind = std::tuple<std::int32_t, std::uint8_t, BlockOwner>;
 
   std::map<Kind, std::vector<std::size_t>> find_held(const Round& round) const {
-    std::map<Kind, std::vector<std::size_t>> held;
+    std::map<Kind, std::vector<std::size_t>> blocks;
     for (std::size_t i = round.first; i < stream_.blocks.size() && stream_.blocks[i].born < round.end; ++i) {
       const StreamBlock& block = stream_.blocks[i];
-      if (block.died >= round.end) held[{block.module, block.stage, block.owner}].push_back(i);
+      if (block.died >= round.end) blocks[{block.module, block.stage, block.owner}].push_back(i);
     }
-    return held;
+    return blocks;
   }
 
   const model::AllocationStream& stream_;

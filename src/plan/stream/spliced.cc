@@ -33,12 +33,12 @@ std::size_t find_cut(const AllocationStream& stream) {
 using ByOwner = std::array<std::vector<std::size_t>, model::kBlockOwnerCount>;
 
 ByOwner find_held_at(const AllocationStream& stream, std::size_t cut) {
-  ByOwner held;
+  ByOwner blocks;
   for (std::size_t i = 0; i < cut; ++i) {
     const StreamBlock& block = stream.blocks[i];
-    if (block.died >= stream.blocks[cut].born) held[static_cast<std::size_t>(block.owner)].push_back(i);
+    if (block.died >= stream.blocks[cut].born) blocks[static_cast<std::size_t>(block.owner)].push_back(i);
   }
-  return held;
+  return blocks;
 }
 
 class Splice {

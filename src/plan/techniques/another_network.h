@@ -12,11 +12,11 @@
 namespace vramfit::plan {
 
 // Scales each owner by what a run with the other network held of what the script's own did.
-inline void scale_to(const model::Holdings& with, const model::Holdings& without, model::Holdings& held) {
+inline void scale_to(const model::Holdings& with, const model::Holdings& without, model::Holdings& holdings) {
   for (auto field : {&model::Holdings::weights, &model::Holdings::buffers, &model::Holdings::optimizer,
                      &model::Holdings::inputs, &model::Holdings::activations, &model::Holdings::workspaces,
                      &model::Holdings::temporaries, &model::Holdings::gathered}) {
-    held.*field = scaled(held.*field, share_of(with.*field, without.*field));
+    holdings.*field = scaled(holdings.*field, share_of(with.*field, without.*field));
   }
 }
 

@@ -78,9 +78,9 @@ class Attention final : public Technique {
   std::string describe(const model::Change&) const override { return "fused attention"; }
 
  private:
-  static model::Holdings assume(const model::AttentionFacts& attention, model::Holdings held) {
-    held.activations = std::max(held.activations - attention.scores, Bytes(0));
-    return held;
+  static model::Holdings assume(const model::AttentionFacts& attention, model::Holdings holdings) {
+    holdings.activations = std::max(holdings.activations - attention.scores, Bytes(0));
+    return holdings;
   }
 };
 

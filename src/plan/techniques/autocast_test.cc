@@ -21,10 +21,10 @@ TEST(Autocast, never_halves_everything) {
   const model::Job job = example_job();
   const Target target = example_target();
   const Forecast forecast = forecast_with(autocast(), job, target, autocast().options(job, target)[0]);
-  const model::Holdings& held = forecast.stage_peaks[0].holdings;
-  EXPECT_EQ(held.weights, Bytes::mib(100 + 50)) << "half copies of the weights come on top";
-  EXPECT_EQ(held.optimizer, Bytes::mib(200));
-  EXPECT_EQ(held.activations, Bytes::mib(2600 * 65 / 100));
+  const model::Holdings& holdings = forecast.stage_peaks[0].holdings;
+  EXPECT_EQ(holdings.weights, Bytes::mib(100 + 50)) << "half copies of the weights come on top";
+  EXPECT_EQ(holdings.optimizer, Bytes::mib(200));
+  EXPECT_EQ(holdings.activations, Bytes::mib(2600 * 65 / 100));
 }
 
 TEST(Autocast, tells_a_card_without_tensor_cores_that_only_memory_is_saved) {

@@ -60,9 +60,9 @@ class ChunkedLoss final : public Technique {
           measured == job.measured.end() ? nullptr : find_same_stage(measured->second, moment);
       const model::Holdings with =
           after != nullptr ? after->holdings : assume(*job.wide_loss, change, before->holdings);
-      model::Holdings& held = moment.holdings;
-      held.activations = scaled(held.activations, share_of(with.activations, before->holdings.activations));
-      held.temporaries = scaled(held.temporaries, share_of(with.temporaries, before->holdings.temporaries));
+      model::Holdings& holdings = moment.holdings;
+      holdings.activations = scaled(holdings.activations, share_of(with.activations, before->holdings.activations));
+      holdings.temporaries = scaled(holdings.temporaries, share_of(with.temporaries, before->holdings.temporaries));
     }
     forecast.chunks_loss = true;
     forecast.loss_chunk = takes_layer(change) ? kChunkWithLayer : kChunk;
@@ -87,12 +87,12 @@ class ChunkedLoss final : public Technique {
     work.recomputed_macs += macs;
   }
 
-  static model::Holdings assume(const model::WideLoss& loss, const model::Change& change, model::Holdings held) {
+  static model::Holdings assume(const model::WideLoss& loss, const model::Change& change, model::Holdings holdings) {
     const Bytes saved = scaled(loss.bytes, takes_layer(change) ? kCopiesSavedWithLayer : kCopiesSaved);
-    const Bytes of_temporaries = std::min(saved, held.temporaries);
-    held.temporaries -= of_temporaries;
-    held.activations = std::max(held.activations - (saved - of_temporaries), Bytes(0));
-    return held;
+    const Bytes of_temporaries = std::min(saved, holdings.temporaries);
+    holdings.temporaries -= of_temporaries;
+    holdings.activations = std::max(holdings.activations - (saved - of_temporaries), Bytes(0));
+    return holdings;
   }
 };
 

@@ -11,12 +11,12 @@ TEST(HalfWeights, halve_what_is_held_but_the_inputs) {
   ASSERT_EQ(half_weights().applies_to(job, example_target()), applicable());
   const auto change = half_weights().options(job, example_target()).front();
   const Forecast forecast = forecast_with(half_weights(), job, example_target(), change);
-  const model::Holdings& held = forecast.stage_peaks[2].holdings;
-  EXPECT_EQ(held.weights, Bytes::mib(100)) << "they are whole while they are loaded";
+  const model::Holdings& holdings = forecast.stage_peaks[2].holdings;
+  EXPECT_EQ(holdings.weights, Bytes::mib(100)) << "they are whole while they are loaded";
   EXPECT_EQ(forecast.later_weights, 0.5);
   EXPECT_EQ(forecast.gradient_share, 0.5);
-  EXPECT_EQ(held.optimizer, Bytes::mib(100));
-  EXPECT_EQ(held.inputs, Bytes::mib(20));
+  EXPECT_EQ(holdings.optimizer, Bytes::mib(100));
+  EXPECT_EQ(holdings.inputs, Bytes::mib(20));
   EXPECT_EQ(forecast.effect, Effect::kPrecision);
 }
 

@@ -76,11 +76,11 @@ class Lora final : public Technique {
     const double share = std::min(1.0, part_of(trained_then(layers), layers.trained));
     const auto measured = job.measured.find(measured_key(change));
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      model::Holdings& held = moment.holdings;
+      model::Holdings& holdings = moment.holdings;
       if (measured != job.measured.end())
-        held.activations = scaled(held.activations, kept(job, measured->second, moment));
-      held.optimizer = scaled(held.optimizer, share);
-      if (moment.stage == "optimizer") held.temporaries = scaled(held.temporaries, share);
+        holdings.activations = scaled(holdings.activations, kept(job, measured->second, moment));
+      holdings.optimizer = scaled(holdings.optimizer, share);
+      if (moment.stage == "optimizer") holdings.temporaries = scaled(holdings.temporaries, share);
     }
     forecast.gradient_share *= share;
     forecast.later_weights *= share_of_weights(job, change);

@@ -62,10 +62,10 @@ class OffloadOptimizer final : public Technique {
     if (is_measured(job, id()) && !is_other_known) forecast.step_measured_with = id();
     forecast.state_at_once = scaled(job.optimizer->state, share);
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      model::Holdings& held = moment.holdings;
+      model::Holdings& holdings = moment.holdings;
       const bool is_step = moment.stage == "optimizer";
-      held.optimizer = is_step ? scaled(held.optimizer, share) : Bytes(0);
-      if (is_step) held.temporaries = scaled(held.temporaries, share);
+      holdings.optimizer = is_step ? scaled(holdings.optimizer, share) : Bytes(0);
+      if (is_step) holdings.temporaries = scaled(holdings.temporaries, share);
     }
     const Bytes state = job.optimizer->state;
     forecast.work.host_bytes += 2 * static_cast<double>(state.count());

@@ -60,10 +60,10 @@ class ReleaseGradients final : public Technique {
     const Bytes largest = job.optimizer->largest, of_update = scaled(largest, kTemporaries);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (moment.phase != "train") continue;
-      model::Holdings& held = moment.holdings;
+      model::Holdings& holdings = moment.holdings;
       const bool is_in_backward = moment.stage == "backward";
-      held.gradients = is_in_backward ? std::min(held.gradients, largest) : Bytes(0);
-      if (moment.stage == "optimizer") held.temporaries = std::min(held.temporaries, of_update);
+      holdings.gradients = is_in_backward ? std::min(holdings.gradients, largest) : Bytes(0);
+      if (moment.stage == "optimizer") holdings.temporaries = std::min(holdings.temporaries, of_update);
     }
     model::StepWork& work = forecast.work;
     work.launches += work.optimizer_launches * (kLaunches - 1);

@@ -13,18 +13,18 @@ namespace vramfit::plan {
 class StepBuilder {
  public:
   // A module without any inside: returns its index.
-  std::size_t add(std::string name, int parent, model::Bytes held, model::Bytes output, model::Bytes forward_extra = {},
-                  model::Bytes backward_extra = {}) {
+  std::size_t add(std::string name, int parent, model::Bytes saved, model::Bytes output,
+                  model::Bytes forward_extra = {}, model::Bytes backward_extra = {}) {
     model::StepModule module;
     module.name = std::move(name);
     module.parent = parent;
-    module.freed = held - output;
-    module.forward_peak = level_ + held + forward_extra;
-    module.after_peak = level_ + held;
-    module.backward_peak = level_ + held + backward_extra;
+    module.freed = saved - output;
+    module.forward_peak = level_ + saved + forward_extra;
+    module.after_peak = level_ + saved;
+    module.backward_peak = level_ + saved + backward_extra;
     module.repeat_rise = backward_extra;  // gradients are there when it is run again
     module.repeat_peak = module.forward_peak + module.repeat_rise;
-    level_ += held;
+    level_ += saved;
     step_.modules.push_back(std::move(module));
     return step_.modules.size() - 1;
   }
