@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <tuple>
 
 #include "devices/time_model.h"
@@ -235,6 +236,12 @@ bool Cheaper::operator()(const Candidate& left, const Candidate& right) const {
   if (goal_ == Goal::kMinMemory && left.needs != right.needs) return left.needs < right.needs;
   const auto left_key = by_training(left), right_key = by_training(right);
   return left_key != right_key ? left_key < right_key : left.levels < right.levels;
+}
+
+double gain_of(const Candidate& cheaper, const Candidate& other) {
+  const bool differs_in_time = cheaper.effect == other.effect && tier_of(cheaper.effect) <= Tier::kPrecision;
+  if (!differs_in_time || rank_of(cheaper) != rank_of(other)) return std::numeric_limits<double>::infinity();
+  return cost(other) / cost(cheaper) - 1;
 }
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger) {

@@ -60,6 +60,10 @@ class Cheaper {
   Goal goal_;
 };
 
+// What a cheaper plan wins of a step's time over another, as Cheaper counts it: 0.05 is 5 %. Infinite where it is not
+// time alone that makes it the better one.
+double gain_of(const Candidate& cheaper, const Candidate& other);
+
 bool is_at_most(const Candidate& weaker, const Candidate& stronger);
 
 // Which axes change what is held at some moment of this phase; all of them for a phase of which no moment is known.

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr int kRunsForRoom = 3;
 constexpr int kRunsToTrust = 4;       // of the forecast, before what frees most is run
+constexpr double kFurther = 0.06;     // asked of what was added up, after each that did not fit
 constexpr double kRoom = 0.08;        // of the card, that a plan with room is predicted to leave
 constexpr double kCostOfRoom = 1.25;  // times the step of the tight plan
 constexpr double kTightShare = 0.98;  // of the card
@@ -122,19 +123,31 @@ class Search {
   // Of what was played: below that no cache and no luck with segments brings it.
   double least_of(std::size_t index) const { return static_cast<double>(played_[index].least.count()); }
 
-  // Never one whose interval reaches down to the card, as far as what tensors hold at once allows.
+  double excess_of(std::size_t index) const {
+    if (!played_[index].is_known) return options_.hopeless_excess + candidates_[index].uncertainty;
+    const MadeBy made = played_[index].by;
+    if (made == MadeBy::kAddedUp || is_unmeasured(made)) return options_.hopeless_excess_played + kPlayedUncertainty;
+    return options_.hopeless_excess_seen;
+  }
+
+  // How far off a played forecast may be, up to which a run is worth it. A change that might have been measured is not
+  // run for the width of its interval alone.
+  MadeBy made_by(std::size_t index) const {
+    const MadeBy made = played_[index].by;
+    return is_unmeasured(made) ? MadeBy::kCombined : made;
+  }
+  static bool is_unmeasured(MadeBy made) {
+    return made == MadeBy::kUnmeasuredLives || made == MadeBy::kUnmeasuredSizes;
+  }
+
+  // Never one whose interval reaches down to the card, as far as what tensors hold at once allows; always one whose
+  // changes were all seen, and whose interval does not.
   bool is_hopeless(std::size_t index) {
     const double needs = static_cast<double>(needs_of(index).count()), least = least_of(index);
     const double limit = static_cast<double>(target_.limit.count());
     if (least > limit * (1 + options_.hopeless_excess_held)) return true;
-    // A change that might have been measured is not run for the width of its interval alone.
-    const MadeBy made = played_[index].by;
-    const bool is_unmeasured = made == MadeBy::kUnmeasuredLives || made == MadeBy::kUnmeasuredSizes;
-    const MadeBy by = is_unmeasured ? MadeBy::kCombined : made;
-    if (lowest_of(needs, by) <= limit) return false;
-    const double excess = played_[index].is_known ? options_.hopeless_excess_played + kPlayedUncertainty
-                                                  : options_.hopeless_excess + candidates_[index].uncertainty;
-    return needs > limit * (1 + excess);
+    if (lowest_of(needs, made_by(index)) <= limit) return false;
+    return needs > limit * (1 + excess_of(index));
   }
 
   // Runs one candidate and draws the conclusions; false when it did not fit or no run was possible.
@@ -276,13 +289,15 @@ class Search {
     return high > low ? high - 1 : low;
   }
 
-  // The cheapest of the first `end` candidates that is predicted to fit. After each disappointment a little more is
-  // asked of the prediction.
+  // The cheapest of the first `end` candidates that is predicted to fit. After each disappointment what a prediction
+  // may be off is asked for once more.
   std::size_t find_promising(std::size_t end) {
     return find_first_open(end, [&](std::size_t i) {
       const double needs = static_cast<double>(needs_of(i).count());
       // A stream that was played is near enough: what it says is put to the test first.
-      const double safety = (played_[i].is_known ? 0 : options_.safety) + 0.06 * disappointments_;
+      const bool is_played = played_[i].is_known && played_[i].by != MadeBy::kAddedUp;
+      const double further = is_played ? error_of(made_by(i)) : kFurther;
+      const double safety = (played_[i].is_known ? 0 : options_.safety) + further * disappointments_;
       return needs <= static_cast<double>(target_.limit.count()) * (1 - safety);
     });
   }
@@ -303,10 +318,16 @@ class Search {
   void improve() {
     while (true) {
       std::size_t next = find_promising(best_);
-      if (next == kNone) next = find_smallest_open(best_, [&](std::size_t i) { return !is_hopeless(i); });
+      if (next == kNone)
+        next = find_smallest_open(best_, [&](std::size_t i) { return !is_hopeless(i) && is_worth_a_run(i); });
       if (next == kNone || !may_run()) return;
       if (!try_candidate(next, "cheaper ones")) ++disappointments_;
     }
+  }
+
+  // What is predicted to need more than the card has is run for a gain that people would notice.
+  bool is_worth_a_run(std::size_t index) {
+    return needs_of(index) <= target_.limit || gain_of(candidates_[index], candidates_[best_]) >= options_.noticed;
   }
 
   // Each run rules out all that is weaker than what it was of. Only for what takes less from the training than the

@@ -57,14 +57,15 @@ class Prover {
 
 struct SearchOptions {
   double budget_seconds = 60;
-  // Predicted to need more than limit x (1 + this + its own uncertainty): not worth a run. Infinite: leaves nothing
-  // to the prediction. Played forecasts were never more than 7.0 % too high in the developing half of bench/forecast,
-  // 7.8 % in the other.
+  // Predicted to need more than limit x (1 + this + its own uncertainty), and its interval ends above the card: not
+  // worth a run. Infinite: leaves nothing to the prediction.
   double hopeless_excess = 0.15;
-  double hopeless_excess_played = 0.07;
+  double hopeless_excess_played = 0.07;  // with changes that might have been measured, and were not
+  double hopeless_excess_seen = 0;       // of bench/forecast 4 of 572 needed less than their interval, by 1 % at most
   // What tensors hold is played more exactly than what is reserved for them: of the cases of bench/forecast none was
   // played more than half of this too high.
   double hopeless_excess_held = 0.03;
+  double noticed = 0.02;          // of a step's time: what is predicted not to fit is not run to win less
   double safety = 0.03;           // `secure` starts with candidates predicted to fit with this to spare
   int alternatives = 4;           // fitting plans to look for beside the best
   bool runs_alternatives = true;  // otherwise they are told as foreseen

@@ -93,7 +93,8 @@ SearchOptions trusting_nothing() {
   SearchOptions options;
   options.budget_seconds = 1e9;
   options.hopeless_excess = options.hopeless_excess_played = std::numeric_limits<double>::infinity();
-  options.hopeless_excess_held = std::numeric_limits<double>::infinity();
+  options.hopeless_excess_seen = options.hopeless_excess_held = std::numeric_limits<double>::infinity();
+  options.noticed = 0;
   options.alternatives = 0;
   options.makes_room = false;
   return options;
@@ -368,6 +369,63 @@ TEST(Search, what_tensors_alone_make_too_large_is_not_run) {
   LawProver doubting(Bytes::mib(2000), setting.clock);
   setting.search_with(doubting, trusting_nothing());
   EXPECT_LT(prover.runs, doubting.runs);
+}
+
+TEST(Search, what_needs_more_than_the_card_by_its_whole_interval_is_not_run) {
+  Setting setting(2000);
+  model::AllocationStream stream;
+  stream.blocks.push_back({0, model::kStreamEnd, -1, Bytes::mib(1900).count(), VF_PHASE_TRAIN, VF_STAGE_OTHER,
+                           model::BlockOwner::kWeights});
+  stream.peak_reserved = Bytes::mib(1900);
+  setting.job.streams[""] = std::make_shared<model::AllocationStream>(stream);  // with what the card lost: 2.15 GiB
+  LawProver prover(Bytes::mib(2000), setting.clock);
+  SearchOptions options = trusting_nothing();
+  options.hopeless_excess_seen = SearchOptions{}.hopeless_excess_seen;
+  setting.search_with(prover, options);
+  LawProver doubting(Bytes::mib(2000), setting.clock);
+  setting.search_with(doubting, trusting_nothing());
+  EXPECT_LT(prover.runs, doubting.runs);
+}
+
+// What is left out for winning too little is no better than the answer by more than that.
+TEST(Search, runs_less_where_little_is_to_be_won) {
+  std::mt19937 random(5);
+  int saved = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::vector<const Technique*> techniques(all_techniques().begin(), all_techniques().end());
+    std::ranges::shuffle(techniques, random);
+    techniques.resize(techniques.size() / 2);
+    Setting setting(std::uniform_int_distribution<std::int64_t>(900, 3000)(random), techniques);
+    LawProver prover(setting.target.limit, setting.clock), thorough(setting.target.limit, setting.clock);
+    prover.activation_bias = thorough.activation_bias = std::uniform_real_distribution<double>(0.6, 1.2)(random);
+    SearchOptions options = trusting_nothing();
+    options.noticed = SearchOptions{}.noticed;
+    const SearchResult result = setting.search_with(prover, options);
+    const SearchResult expected = setting.search_with(thorough, trusting_nothing());
+    ASSERT_EQ(result.best.has_value(), expected.best.has_value()) << round;
+    if (!expected.best) continue;
+    const Candidate& found = result.trials[*result.best].candidate;
+    const Candidate& cheapest = expected.trials[*expected.best].candidate;
+    EXPECT_TRUE(found == cheapest || gain_of(cheapest, found) <= options.noticed) << round;
+    EXPECT_LE(prover.runs, thorough.runs + 1) << round;
+    saved += thorough.runs - prover.runs;
+  }
+  EXPECT_GT(saved, 10);
+}
+
+TEST(Candidates, win_time_of_one_another_only_where_they_do_the_same_to_the_training) {
+  Candidate fast, slow;
+  fast.changes = slow.changes = 1;
+  fast.time_factor = 1.1;
+  slow.time_factor = 1.21;
+  EXPECT_NEAR(gain_of(fast, slow), 0.1, 1e-9);
+  slow.time_factor = 1.1;
+  slow.changes = 2;
+  EXPECT_NEAR(gain_of(fast, slow), 1.04 / 1.02 - 1, 1e-9);
+  slow.effect = Effect::kRounding;
+  EXPECT_EQ(gain_of(fast, slow), std::numeric_limits<double>::infinity());
+  fast.effect = slow.effect = Effect::kStatistics;
+  EXPECT_EQ(gain_of(fast, slow), std::numeric_limits<double>::infinity()) << "of how many samples is not known";
 }
 
 TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {
