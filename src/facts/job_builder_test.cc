@@ -133,7 +133,7 @@ TEST(JobBuilder, joins_notes_and_records) {
   script.note(R"({"kind":"module_memory","name":"stage2","class_name":"Stage","saved_bytes":52428800,"calls":1})");
   script.note(R"({"kind":"module_memory","name":"stage1","class_name":"Stage","saved_bytes":314572800,"calls":1})");
   script.note(
-      R"({"kind":"optimizer","class_name":"AdamW","options":{"foreach":null,"fused":false},"largest_bytes":5,"state_bytes":7,"factored_bytes":3})");
+      R"({"kind":"optimizer","class_name":"AdamW","options":{"foreach":null,"fused":false},"largest_bytes":5,"state_bytes":7,"factored_bytes":3,"moved_bytes":6})");
   script.note(
       R"({"kind":"linear_layers","trained":9,"frozen":1,"adapted":5,"layers":2,"width":4,"whole":1,"halved":6,"loaded":true})");
   script.note(
@@ -158,6 +158,7 @@ TEST(JobBuilder, joins_notes_and_records) {
   EXPECT_EQ(job.levels[0].blocks[1].forward_macs, 3000);
   EXPECT_EQ(job.optimizer->class_name, "AdamW");
   EXPECT_EQ(job.optimizer->factored, Bytes(3));
+  EXPECT_EQ(job.moved, Bytes(6));
   EXPECT_EQ(job.linear_layers, (model::LinearLayers{9, 1, 5, 2, 4, 1, 6, true})) << "of the network with most to train";
   EXPECT_FALSE(job.optimizer->foreach.has_value());
   EXPECT_FALSE(job.precision.autocast.has_value());

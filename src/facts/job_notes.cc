@@ -143,6 +143,7 @@ class NoteReader {
   }
 
   void apply_optimizer(const notes::Optimizer& note) {
+    job_.moved += note.moved_bytes;
     model::OptimizerFacts facts;
     facts.class_name = note.class_name;
     facts.state = note.state_bytes;

@@ -108,6 +108,7 @@ struct FloorCards {
 struct Floor {
   Bytes context;           // and libraries
   Bytes weights;           // and buffers
+  Bytes moved = {};        // by optimizers, and no weights of a model: images, latents
   Bytes gradients;         // of all weights, at the end of a backward pass
   Bytes optimizer;         // its state
   std::string name;        // of the optimizer; empty: none was seen
@@ -115,7 +116,7 @@ struct Floor {
   std::string owner = {};  // whose the weights are: "GPT2LMHeadModel, 175 billion parameters"
   std::vector<FloorRemedy> remedies = {};
   std::vector<FloorCards> cards = {};
-  Bytes sum() const { return context + weights + gradients + optimizer; }
+  Bytes sum() const { return context + weights + moved + gradients + optimizer; }
   bool operator==(const Floor&) const = default;
 };
 

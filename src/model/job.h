@@ -287,6 +287,7 @@ struct Job {
   std::vector<BlockLevel> levels;           // coarse to fine; empty when no module was seen
   std::optional<StepModules> step_modules;  // empty when no whole step was seen, or several processes share the card
   std::optional<OptimizerFacts> optimizer;
+  Bytes moved;  // by optimizers, and neither parameters nor a model's: the image of a style transfer
   std::optional<KeptGradients> kept_gradients;
   PrecisionFacts precision;
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on

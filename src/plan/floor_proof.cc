@@ -71,7 +71,7 @@ void add_of_evaluation(Floor& floor) {
 // Each holds context, an operator's own memory, and its share of the rest.
 model::FloorCards count_cards(const Floor& floor, const std::string& name, Bytes memory) {
   const Bytes room = scaled(memory, kRoomBesideShards) - floor.context - floor.transient;
-  const Bytes shared = floor.weights + floor.gradients + floor.optimizer;
+  const Bytes shared = floor.weights + floor.moved + floor.gradients + floor.optimizer;
   if (room <= Bytes(0)) return {name, 0, floor.context + floor.transient};
   const double count = std::ceil(static_cast<double>(shared.count()) / static_cast<double>(room.count()));
   return {name, static_cast<std::int64_t>(count), floor.context + floor.transient + scaled(shared, 1 / count)};

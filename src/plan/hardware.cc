@@ -109,7 +109,8 @@ model::Floor find_floor(const model::Job& job) {
     floor.weights = std::max(floor.weights, moment.holdings.weights + moment.holdings.buffers);
   }
   floor.gradients = bytes_of_gradients(job);
-  floor.weights = std::max(floor.weights, job.parameter_bytes);
+  floor.moved = job.moved;
+  floor.weights = std::max(floor.weights - job.moved, job.parameter_bytes);
   if (job.optimizer) {
     floor.optimizer = job.optimizer->state;
     floor.name = job.optimizer->class_name;

@@ -64,6 +64,18 @@ TEST(Hardware, the_floor_is_what_no_batch_makes_smaller) {
   EXPECT_EQ(find_floor(evaluates).sum(), Bytes::mib(400));
 }
 
+TEST(Hardware, what_an_optimizer_moves_beside_a_model_is_none_of_its_weights) {
+  model::Job job = example_job();
+  job.stage_peaks = {example_peak("train", "backward", 0, 0, 0)};
+  job.stage_peaks[0].holdings.weights = Bytes::mib(300);
+  const Bytes without = find_floor(job).sum();
+  job.moved = Bytes::mib(120);
+  const model::Floor floor = find_floor(job);
+  EXPECT_EQ(floor.weights, Bytes::mib(180) + job.stage_peaks[0].holdings.buffers);
+  EXPECT_EQ(floor.moved, Bytes::mib(120));
+  EXPECT_EQ(floor.sum(), without);
+}
+
 TEST(Hardware, what_nobody_sells_is_not_offered) {
   const model::Job job = example_job();
   const Forecast forecast = start_forecast(job);

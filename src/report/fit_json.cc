@@ -152,6 +152,7 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                       {"candidates", result.candidates},
                       {"ruled_out", result.ruled_out}};
   fit["floor"] = result.floor ? ordered_json{{"weights_bytes", result.floor->weights.count()},
+                                             {"moved_bytes", result.floor->moved.count()},
                                              {"gradients_bytes", result.floor->gradients.count()},
                                              {"optimizer_bytes", result.floor->optimizer.count()},
                                              {"context_bytes", result.floor->context.count()},

@@ -126,6 +126,7 @@ FitResult hopeless() {
   result.limit = base::Bytes::gib(12);
   model::Floor floor;
   floor.weights = floor.gradients = base::Bytes::gib(100);
+  floor.moved = base::Bytes::gib(3);
   floor.optimizer = base::Bytes::gib(200);
   floor.context = base::Bytes::gib(1);
   floor.transient = base::Bytes::gib(2);
@@ -141,10 +142,11 @@ FitResult hopeless() {
 TEST(FitText, where_nothing_fits_whose_it_is_and_what_each_remedy_leaves) {
   const std::string text = fit_to_text(hopeless(), {});
   EXPECT_NE(text.find("GPT, 26.8 billion parameters"), std::string::npos) << text;
-  EXPECT_NE(text.find("401.00 GiB  in all, of 12.00 GiB on the card"), std::string::npos) << text;
+  EXPECT_NE(text.find("404.00 GiB  in all, of 12.00 GiB on the card"), std::string::npos) << text;
   EXPECT_NE(text.find("101.00 GiB  LoRA\n"), std::string::npos) << text;
   EXPECT_NE(text.find("11.00 GiB  all of it elsewhere (below the card's memory)"), std::string::npos) << text;
   EXPECT_NE(text.find("53 x RTX 3060"), std::string::npos) << text;
+  EXPECT_NE(text.find("3.00 GiB  what the optimizer moves beside them"), std::string::npos) << text;
   EXPECT_NE(text.find("no number of H200"), std::string::npos) << text;
   EXPECT_NE(text.find("  - without heads.1 it would hold less by 110 MiB"), std::string::npos) << text;
   EXPECT_EQ(violations_of(hopeless()), std::vector<std::string>());

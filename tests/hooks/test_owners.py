@@ -132,6 +132,48 @@ def test_weights_without_a_module(job: Job) -> None:
     assert (held.bytes["weight"], held.bytes["gradient"]) == (WHOLE, WHOLE)
 
 
+PENALTY = """
+def main():
+    faker = layers(2).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
+    other = torch.optim.SGD(faker.parameters(), lr=0.1, foreach=False)
+    for number in range(6):
+        images = torch.randn(4096, 1024, device="cuda").requires_grad_()
+        model(images).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        faker(batch()).square().mean().backward()
+        other.step()
+        other.zero_grad()
+        if number == 0: room = torch.empty(256 << 20, device="cuda")
+        room = None
+
+main()
+"""
+
+
+def test_images_whose_gradient_is_asked_for_are_none_of_the_weights(job: Job) -> None:
+    """They are there at the steps of both optimizers of a GAN, and are not moved in between."""
+    held = held_at_peak(job.run(MODEL + PENALTY, card=CARD))
+    assert (held.bytes["weight"], held.bytes["input"]) == (WHOLE + 2 * 4 * MIB, 16 * MIB)
+
+
+MOVED = """
+image = torch.randn(16, 1024, 1024, device="cuda", requires_grad=True)
+optimizer = torch.optim.Adam([image])
+for _ in range(6):
+    (model(image) ** 2).mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_what_an_optimizer_moves_and_no_model_has_is_named(job: Job) -> None:
+    assert job.run(MODEL + MOVED, card=CARD).only("optimizer")["moved_bytes"] == 64 * MIB
+    plain = MODEL + MOVED.replace("[image]", "model.parameters()")
+    assert job.run(plain, card=CARD).only("optimizer")["moved_bytes"] == 0
+
+
 def training(before: str, after_step: str, forward: str = "model(batch())") -> str:
     """A loop within a function, as most are: its variables are gone at the script's end."""
     lines = "".join(f"        {line}\n" for line in after_step.strip().splitlines())

@@ -311,6 +311,7 @@ class Optimizer(Note, kind="optimizer"):
     largest_bytes: Bytes  # of one parameter
     state_bytes: Bytes
     bitsandbytes: bool  # it can be imported
+    moved_bytes: Bytes  # of what it moves and is neither a parameter nor a model's: images, latents
     factored_bytes: Bytes  # of the state that torch.optim.Adafactor would keep
 
 

@@ -291,6 +291,7 @@ def _on_step_end(optimizer: Any) -> None:
             options=options,
             largest_bytes=max((p.numel() * p.element_size() for p in parameters), default=0),
             state_bytes=owners.tag_state(optimizer),
+            moved_bytes=owners.find_moved_bytes(optimizer),
             factored_bytes=sum(map(_factored_bytes, parameters)),
             bitsandbytes=importlib.util.find_spec("bitsandbytes") is not None,
         )

@@ -190,8 +190,24 @@ def _tag_own_weights(optimizer: Any, models: ModelWeights) -> None:
     for parameter in _parameters(optimizer):
         address = address_of(parameter)
         if address and address not in models.addresses:
-            is_master = parameter.dtype.is_floating_point and parameter.dtype.itemsize > models.narrowest
-            recorder.tag(address, recorder.MASTER if is_master else recorder.WEIGHT, 0)
+            recorder.tag(address, recorder.MASTER if _is_master(parameter, models) else recorder.WEIGHT, 0)
+
+
+def find_moved_bytes(optimizer: Any) -> int:
+    """Of what it moves that is neither a parameter nor a model's: the image of a style transfer, latents."""
+    models, parameter_class = _models_called(), sys.modules["torch"].nn.Parameter
+    return sum(
+        each.numel() * each.element_size()
+        for each in _parameters(optimizer)
+        if not isinstance(each, parameter_class)
+        and each.is_cuda
+        and address_of(each) not in models.addresses
+        and not _is_master(each, models)
+    )
+
+
+def _is_master(parameter: Any, models: ModelWeights) -> bool:
+    return bool(parameter.dtype.is_floating_point and parameter.dtype.itemsize > models.narrowest)
 
 
 def tag_optimizer(optimizer: Any, models: ModelWeights) -> list[int]:

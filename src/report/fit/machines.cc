@@ -57,6 +57,7 @@ void add_floor(std::string& text, const FitResult& result) {
   if (!result.floor) return;
   const model::Floor& floor = *result.floor;
   std::vector<std::vector<std::string>> rows = {{to_string(floor.weights), "weights and buffers"}};
+  if (floor.moved > base::Bytes(0)) rows.push_back({to_string(floor.moved), "what the optimizer moves beside them"});
   if (floor.gradients > base::Bytes(0)) rows.push_back({to_string(floor.gradients), "their gradients"});
   if (floor.optimizer > base::Bytes(0)) rows.push_back({to_string(floor.optimizer), "state of " + floor.name});
   rows.push_back({to_string(floor.context), "CUDA context and libraries"});

@@ -99,9 +99,15 @@ def _tell(living: walk.Living) -> None:
     for tensor, owner, name in apart.find(living, found.models, claimed):
         owners.tag(tensor, owner, recorder.intern(name))
         claimed.update(storages.addresses_of(tensor))
-    owners.tag_gradients(leaves.look(living.tensors, claimed))
+    unmoved = leaves.look(living.tensors, claimed)
+    if position.root is None:  # nothing but these may learn
+        owners.tag_gradients(unmoved)
+    else:
+        for tensor in unmoved:
+            owners.tag(tensor, recorder.INPUT_BLOCK, 0)
     for tensor in leaves.kept():
         owners.tag(tensor, recorder.WEIGHT, 0)
+    owners.tag_gradients(leaves.kept())
 
 
 def _tell_beside(module: Any, claimed: set[int]) -> None:

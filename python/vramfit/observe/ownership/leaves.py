@@ -1,20 +1,29 @@
 """Weights that no module has: leaves of the graph that the script itself keeps from one backward pass to the next.
 
-An input whose gradient is asked for is such a leaf too, once: the next backward pass has another one.
+Data whose gradient is asked for are such leaves too (images of a gradient penalty, of an attack). They are not moved:
+what is a weight beside a model is written to between two looks. Where no model was called there is nothing else that
+learns, and a script may write to it in ways that PyTorch does not count (`.data`).
 """
 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 from vramfit.base import process
 from vramfit.observe.ownership import storages
+from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
+
+
+class _Seen(NamedTuple):
+    tensor: weakref.ref[Any]
+    writes: int
 
 
 class _State:
     def __init__(self) -> None:
-        self.seen: dict[int, weakref.ref[Any]] = {}
+        self.seen: dict[int, _Seen] = {}
         self.kept: list[weakref.ref[Any]] = []
 
 
@@ -22,7 +31,8 @@ _state = process.own(_State)
 
 
 def look(tensors: list[Any], claimed: set[int]) -> list[Any]:
-    """Leaves with gradients among all living tensors. Those that had one at the last look too are kept()."""
+    """Leaves with gradients among all living tensors that are not kept(): whose they are is not known yet. Those that
+    had a gradient at the last look too, and were moved, are kept from now on."""
     before = dict(_state.seen)
     _state.seen.clear()
     known = {id(tensor) for tensor in kept()}
@@ -31,10 +41,12 @@ def look(tensors: list[Any], claimed: set[int]) -> list[Any]:
             continue
         if storages.address_of(tensor) in claimed:
             continue
-        _state.seen[id(tensor)] = weakref.ref(tensor)
-        if id(tensor) in before and before[id(tensor)]() is tensor:
+        last, writes = before.get(id(tensor)), of_torch.writes.of(tensor, 0)
+        if last is not None and last.tensor() is tensor and (position.root is None or writes != last.writes):
             _state.kept.append(weakref.ref(tensor))
-    return [tensor for reference in _state.seen.values() if (tensor := reference()) is not None]
+        else:
+            _state.seen[id(tensor)] = _Seen(weakref.ref(tensor), writes)
+    return [tensor for seen in _state.seen.values() if (tensor := seen.tensor()) is not None]
 
 
 def kept() -> list[Any]:
