@@ -142,6 +142,43 @@ std::optional<Doubt> doubt_words(const Scene& scene) {
   return std::nullopt;
 }
 
+// What people tell in prose. Of growth that was denied afterwards nothing is left: the last word counts.
+std::optional<Doubt> doubt_told(const Scene& scene) {
+  const bool failed_otherwise = find_other_failure(scene).has_value();
+  for (const model::ToldSentence& told : scene.texts.told) {
+    if (told.kind != model::ToldKind::kTrouble || scene.was_handled(told.at) || is_denied_later(scene.texts, told))
+      continue;
+    if (!told.names_memory && failed_otherwise) continue;  // that is why
+    return Doubt{told.names_memory ? "Somebody tells of trouble with memory, and not enough to say whose fault it is"
+                                   : "Something stopped, and nothing here says why",
+                 told.at,
+                 "it says so in prose, without the numbers or the message that would tell the cause",
+                 {kWholeText, "nvidia-smi and free -h at the time of the failure"}};
+  }
+  return std::nullopt;
+}
+
+// Prose that speaks of memory, and neither of a failure nor of health, in a text that is no document.
+std::optional<Doubt> doubt_mentioned(const Scene& scene) {
+  if (find_other_failure(scene)) return std::nullopt;
+  for (const model::TextFile& file : scene.texts.files) {
+    if (file.genre == model::Genre::kDocument || file.genre == model::Genre::kSource) continue;
+    const model::ToldSentence* mentioned = nullptr;
+    bool is_well = false;
+    for (const model::ToldSentence& told : scene.texts.told) {
+      if (told.at.file != file.name) continue;
+      is_well = is_well || told.kind == model::ToldKind::kIsWell;
+      if (mentioned == nullptr && told.kind == model::ToldKind::kMentioned) mentioned = &told;
+    }
+    if (mentioned == nullptr || is_well) continue;
+    return Doubt{"Memory is spoken of, and it is not said whether anything failed",
+                 mentioned->at,
+                 "no failure is told in words that are known here, and no health either",
+                 {"what went wrong, if anything did: the message, or memory by steps"}};
+  }
+  return std::nullopt;
+}
+
 // A text that ends within a traceback: the error stood behind it.
 std::optional<Doubt> doubt_cut_traceback(const Scene& scene) {
   const auto& tracebacks = scene.texts.tracebacks;
@@ -195,7 +232,9 @@ std::optional<Doubt> doubt_what_is_not_known(const Scene& scene) {
                    "the file is empty",
                    {"what the program printed, stderr too: 2>&1 | tee train.log"}};
     }
-    if (file.looks == model::TextLooks::kLog || std::ranges::find(known, file.name) != known.end()) continue;
+    if (file.looks == model::TextLooks::kLog || file.genre != model::Genre::kNone ||
+        std::ranges::find(known, file.name) != known.end())
+      continue;
     return Doubt{"Nothing in it is of a kind that is known here",
                  at,
                  "it is no log, traceback, table or message that vramfit can read",
@@ -218,11 +257,17 @@ bool is_cuda_kernel_failure(const model::LibraryError& error) {
 }  // namespace
 
 std::optional<Doubt> find_doubt(const Scene& scene) {
-  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_cut_traceback,
-                          doubt_what_is_not_known, doubt_growth, doubt_values, doubt_full_card}) {
+  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_told, doubt_cut_traceback,
+                          doubt_what_is_not_known, doubt_mentioned, doubt_growth, doubt_values, doubt_full_card}) {
     if (auto doubt = find(scene)) return doubt;
   }
   return std::nullopt;
+}
+
+bool is_denied_later(const model::Evidence& texts, const model::ToldSentence& told) {
+  return std::ranges::any_of(texts.told, [&](const model::ToldSentence& later) {
+    return later.denies_growth && later.at.file == told.at.file && later.at.line > told.at.line;
+  });
 }
 
 std::optional<SourceLine> find_other_failure(const Scene& scene) {

@@ -22,6 +22,9 @@ struct Doubt {
 // Only for a scene without a failure of memory.
 std::optional<Doubt> find_doubt(const Scene& scene);
 
+// "There is no increase", behind a sentence that told of one.
+bool is_denied_later(const model::Evidence& texts, const model::ToldSentence& told);
+
 // What ended a program, where that was seen and is no matter of memory: "ValueError: ...".
 std::optional<model::SourceLine> find_other_failure(const Scene& scene);
 

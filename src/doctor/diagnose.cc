@@ -102,6 +102,13 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
       return fmt::format("No trouble with memory: what failed is another error: {} ({}:{}).", in_short(other->text),
                          other->file, other->line);
     }
+    for (const auto& [genre, name] :
+         {std::pair(model::Genre::kDocument, "a document or a proposal"),
+          std::pair(model::Genre::kSource, "a program's source"), std::pair(model::Genre::kQuestion, "a question")}) {
+      if (!scene.texts.files.empty() &&
+          std::ranges::all_of(scene.texts.files, [&](const model::TextFile& file) { return file.genre == genre; }))
+        return fmt::format("All well: this is {}, and nothing failed in it.", name);
+    }
     return "All well: nothing in what was read says that memory ran out.";
   }
   const Finding& first = findings.front();

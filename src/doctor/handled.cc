@@ -15,6 +15,11 @@ class Handled {
   explicit Handled(const model::Evidence& texts) {
     for (const model::Remarkable& remark : texts.remarks) {
       if (remark.kind == "tried_otherwise") tries_.push_back(remark.at);
+      // Where none was left to take, an error follows.
+      const bool failed_then = std::ranges::any_of(texts.other_errors, [&](const model::SourceLine& error) {
+        return error.file == remark.at.file && error.line > remark.at.line;
+      });
+      if (remark.kind == "tactic_skipped" && !failed_then) tries_.push_back(remark.at);
     }
   }
 
@@ -50,6 +55,7 @@ std::optional<model::Evidence> without_handled(const model::Evidence& texts) {
   handled.drop_from(left.foreign);
   handled.drop_from(left.oom_mentions);
   handled.drop_from(left.memory_words);
+  handled.drop_from(left.told);
   handled.drop_from(left.other_errors);
   return left;
 }

@@ -283,7 +283,7 @@ const model::RuntimeEvidence& Scene::runtime() const {
 bool says_failure(const model::ForeignDump& dump) {
   return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
          dump.kind == "bfc_dump" || dump.kind == "host" || dump.kind == "weights" || dump.kind == "program" ||
-         dump.kind == "buffer" || dump.kind == "device" || dump.kind == "scratch" ||
+         dump.kind == "buffer" || dump.kind == "device" || dump.kind == "scratch" || dump.kind == "refused" ||
          mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
@@ -320,6 +320,20 @@ bool run_shares_card(const Scene& scene) {
 }
 
 }  // namespace
+
+const model::Remarkable* find_remark(const Scene& scene, std::string_view kind) {
+  const auto& remarks = scene.texts.remarks;
+  if (kind.starts_with("told_") && scene.has_run()) return nullptr;  // a run shows it, whoever says what
+  const auto found = std::ranges::find(remarks, kind, &model::Remarkable::kind);
+  return found == remarks.end() ? nullptr : &*found;
+}
+
+bool is_of_host(const Scene& scene, const model::ToldSentence& told) {
+  if (told.of != model::ToldOf::kUnknown) return told.of == model::ToldOf::kHost;
+  const bool shows_host = std::ranges::any_of(
+      scene.texts.host, [](const model::HostInfo& info) { return info.kind == "free" || info.kind == "meminfo"; });
+  return shows_host && scene.oom == nullptr && scene.texts.gpu_status.empty();
+}
 
 bool ranks_share_card(const Scene& scene) { return messages_share_card(scene) || run_shares_card(scene); }
 

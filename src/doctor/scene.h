@@ -136,6 +136,12 @@ bool says_failure(const model::ForeignDump& dump);
 // Where a server of language models lays out the card, in its own words: weights, activations, cache. Null: none did.
 const model::ForeignDump* find_server_layout(const model::Evidence& texts);
 
+// The first remark of a kind; null: none.
+const model::Remarkable* find_remark(const Scene& scene, std::string_view kind);
+
+// Whether a sentence speaks of the host's memory: it says so, or only `free -h` is beside it.
+bool is_of_host(const Scene& scene, const model::ToldSentence& told);
+
 // Several ranks of one job work on the same card, where each was to have its own: they say so, or the run shows it.
 bool ranks_share_card(const Scene& scene);
 

@@ -352,6 +352,26 @@ struct Remarkable {
   friend bool operator==(const Remarkable&, const Remarkable&) = default;
 };
 
+// ---- prose ----------------------------------------------------------------------------------------------------------
+
+// What a sentence of a person's says of memory, or of a program or machine that it stopped.
+enum class ToldKind {
+  kRises,      // it grows with time: "goes up with each epoch", "keeps growing until it crashes"
+  kTrouble,    // it is full, too much, not given back; a machine froze, a process died
+  kIsWell,     // it is level, there is enough; or it no longer fails
+  kMentioned,  // it is spoken of, and not judged
+};
+enum class ToldOf { kUnknown, kCard, kHost };  // whose memory; kUnknown: "the memory", or none is named
+
+struct ToldSentence {
+  SourceLine at;
+  ToldKind kind = ToldKind::kMentioned;
+  ToldOf of = ToldOf::kUnknown;
+  bool names_memory = true;    // false: only that something stopped
+  bool denies_growth = false;  // "there is no increase"
+  friend bool operator==(const ToldSentence&, const ToldSentence&) = default;
+};
+
 // ---- all of it ------------------------------------------------------------------------------------------------------
 
 // A parsed number, for --json. `bytes` for sizes, else `number`.
@@ -370,12 +390,21 @@ enum class TextLooks {
   kLog,      // dated lines, or steps, epochs and losses with their numbers
 };
 
+// What people write who report no failure.
+enum class Genre {
+  kNone,
+  kQuestion,
+  kSource,    // a program that handles errors
+  kDocument,  // a proposal, a change of a program, a review, a page of documentation
+};
+
 struct TextFile {
   std::string name;
   std::string encoding;  // "utf-8", "utf-16le", "utf-16be", "latin-1"
   std::int64_t bytes = 0, lines = 0;
   bool complete = true;  // false: a limit ended the reading
   TextLooks looks = TextLooks::kEmpty;
+  Genre genre = Genre::kNone;
   friend bool operator==(const TextFile&, const TextFile&) = default;
 };
 
@@ -389,6 +418,7 @@ struct Evidence {
   std::vector<ShmError> shm_errors;
   std::vector<SourceLine> oom_mentions;  // prose that speaks of GPU memory that ran out
   std::vector<SourceLine> memory_words;  // of trouble with some memory, whoever says so; not of what is above
+  std::vector<ToldSentence> told;        // by people, of memory
   std::vector<SourceLine> other_errors;  // errors by their name or form alone, of whatever kind
   std::vector<MemorySummary> summaries;
   std::vector<GpuStatus> gpu_status;

@@ -30,6 +30,8 @@ void name_output(model::Evidence& evidence, const std::string& path) {
     if (file == path) file = "the run's output";
   };
   for (auto& file : evidence.files) rename(file.name);
+  // Sentences that a script prints are nobody's report of what he saw.
+  std::erase_if(evidence.told, [&](const model::ToldSentence& told) { return told.at.file == path; });
   for (auto& entry : evidence.ooms) rename(entry.at.file);
   for (auto& entry : evidence.oom_mentions) rename(entry.file);
   for (auto& entry : evidence.memory_words) rename(entry.file);

@@ -104,16 +104,38 @@ bool offer_for_object(const model::Growth& growth, Draft& draft) {
   return false;
 }
 
+// Source in the text that keeps a graph, where memory is seen or said to grow: a sum of losses is the commonest leak.
+void look_at_source(const Scene& scene, Draft& draft) {
+  const auto kept = std::ranges::find(scene.texts.remarks, "keeps_graph", &model::Remarkable::kind);
+  if (kept == scene.texts.remarks.end()) return;
+  const bool grows = std::ranges::any_of(
+      scene.series, [](const MemorySeries& series) { return find_trend(series).trend == Trend::kGrows; });
+  const bool is_host = std::ranges::any_of(scene.texts.told, [&](const model::ToldSentence& told) {
+    return told.kind == model::ToldKind::kRises && is_of_host(scene, told);
+  });
+  const bool is_told = std::ranges::any_of(
+      scene.texts.told, [](const model::ToldSentence& told) { return told.kind == model::ToldKind::kRises; });
+  if (!grows && !is_told) return;
+  draft.weigh(grows     ? 0.85
+              : is_host ? 0.55
+                        : 0.65)
+      .because(kept->at, "what this keeps for the next round has the graph of this one");
+  if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
+}
+
 void find_graph_retained(const Scene& scene, Draft& draft) {
   find_graph_retained_in_run(scene, draft);
   find_graph_retained_in_snapshots(scene, draft);
+  look_at_source(scene, draft);
   if (scene.oom != nullptr) {
     if (const StackEntry* retained = scene.stack.in_code({"retain_graph=true", "create_graph=true"})) {
       draft.weigh(0.72).because(*retained, "the graph is kept after the backward pass, with all it saved");
     }
     const StackEntry* kept = scene.stack.in_own_code({"loss +=", "losses.append(loss)", "loss_sum +=", "total_loss +=",
                                                       "running_loss +=", "outputs.append(", "loss_list.append("});
-    if (kept != nullptr && !mentions(kept->frame.code, {".item()", ".detach()", "float(", ".cpu()"})) {
+    // Where gradients are off, what is gathered has no graph: VF205.
+    if (kept != nullptr && !scene.at.evaluation &&
+        !mentions(kept->frame.code, {".item()", ".detach()", "float(", ".cpu()"})) {
       draft.weigh(0.6).because(*kept, "a tensor with its graph is added up or stored here");
     }
   }

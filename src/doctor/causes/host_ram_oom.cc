@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "doctor/all_clear.h"
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -28,7 +29,7 @@ double weight_of(const model::HostKill& kill) {
     case HostKillKind::kShell:
       return 0.72;
     case HostKillKind::kDataWorker:
-      return 0.72;
+      return kill.signal ? 0.72 : 0.6;  // "exited unexpectedly" says no signal
     case HostKillKind::kExitStatus:
       return 0.6;
   }
@@ -80,12 +81,6 @@ bool is_loading_weights(const Scene& scene) {
   return false;
 }
 
-const model::Remarkable* find_remark(const Scene& scene, std::string_view kind) {
-  const auto& remarks = scene.texts.remarks;
-  const auto found = std::ranges::find(remarks, kind, &model::Remarkable::kind);
-  return found == remarks.end() ? nullptr : &*found;
-}
-
 // A notebook's kernel that was restarted right when gigabytes were asked of the host: nobody else says why.
 void look_at_restart(const Scene& scene, Draft& draft) {
   const model::Remarkable* asked = find_remark(scene, "large_alloc");
@@ -106,6 +101,22 @@ void offer_for_offload(Draft& draft) {
              std::nullopt, "steps wait for the disk", Applicability::kFillIn});
   draft.fix({"Fewer ranks on each host, or more hosts: 12 to 16 bytes for each parameter are shared by them",
              "deepspeed --num_nodes 2 ...", std::nullopt, "none", Applicability::kFillIn});
+}
+
+// "RAM goes up every epoch until the machine freezes": somebody saw it, and no kernel's message is here.
+void look_at_what_is_told_of_host(const Scene& scene, Draft& draft) {
+  if (scene.oom != nullptr) return;
+  for (const model::ToldSentence& told : scene.texts.told) {
+    if (told.kind != model::ToldKind::kRises || !is_of_host(scene, told) || is_denied_later(scene.texts, told))
+      continue;
+    draft.weigh(0.6)
+        .title("The host's memory grows with time")
+        .because(told.at, "who wrote this saw it rise with time");
+    if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
+    draft.fix({"Keep numbers, not tensors and graphs, of past steps", "total += loss.item()  # not total += loss",
+               std::nullopt, "none", Applicability::kMayBeWrong});
+    return;
+  }
 }
 
 bool is_of_workers(const model::HostKill& kill) {
@@ -164,6 +175,7 @@ void find_host_ram_oom(const Scene& scene, Draft& draft) {
     draft.because(scene.host_oom->at, fmt::format("the CPU allocator was refused {}", show(scene.host_oom->tried)));
   }
   if (draft.is_empty()) look_at_restart(scene, draft);
+  if (draft.is_empty()) look_at_what_is_told_of_host(scene, draft);
   if (draft.is_empty()) return;
   if (draft.confidence() < 0.8) draft.confirm("dmesg -T | grep -i -E 'killed process|out of memory' on the host");
   if (is_loading_weights(scene)) {

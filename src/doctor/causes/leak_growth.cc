@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "doctor/all_clear.h"
 #include "doctor/causes/causes.h"
 #include "doctor/holders.h"
 #include "doctor/leak.h"
@@ -132,12 +133,13 @@ void look_at_growing_series(const Scene& scene, Draft& draft) {
   }
 }
 
-// What the user saw beside the message.
+// What the user saw, beside a message or without one.
 void look_at_what_is_told(const Scene& scene, Draft& draft) {
-  if (scene.oom == nullptr) return;
-  for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "told_rising" || remark.at.file != scene.oom->at.file) continue;
-    draft.weigh(0.6).because(remark.at, "who wrote this saw it rise with time, before it ran out");
+  for (const model::ToldSentence& told : scene.texts.told) {
+    if (told.kind != model::ToldKind::kRises || is_of_host(scene, told) || is_denied_later(scene.texts, told)) continue;
+    if (scene.oom != nullptr && told.at.file != scene.oom->at.file) continue;
+    draft.weigh(0.6).because(told.at, "who wrote this saw it rise with time");
+    if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
     return;
   }
 }

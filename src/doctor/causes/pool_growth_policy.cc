@@ -16,7 +16,8 @@ bool is_of_a_pool(const model::ForeignDump& dump) {
   if (mentions(program,
                {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl", "mlx", "tpu"}))
     return false;
-  return program != "cuda" && dump.kind != "program" && dump.kind != "host" && says_failure(dump);
+  return program != "cuda" && dump.kind != "program" && dump.kind != "refused" && dump.kind != "host" &&
+         says_failure(dump);
 }
 
 // XLA's pool for JAX is TensorFlow's allocator, and says the same words: whose it is, the text around them tells.
@@ -53,6 +54,31 @@ void offer_for_paddle(const model::ForeignDump& dump, const Scene& scene, Draft&
              std::nullopt, "little", Applicability::kMayBeWrong});
 }
 
+// "JAX takes all of the card": these take most of it at their start, unless they are told not to.
+void look_at_what_is_told(const Scene& scene, Draft& draft) {
+  if (scene.oom != nullptr) return;
+  for (const model::ToldSentence& told : scene.texts.told) {
+    const bool is_jax = mentions(told.at.text, {"jax", "xla"}),
+               is_tensorflow = mentions(told.at.text, {"tensorflow", "keras"});
+    if (told.kind != model::ToldKind::kTrouble || !told.names_memory || !(is_jax || is_tensorflow)) continue;
+    const auto file = std::ranges::find(scene.texts.files, told.at.file, &model::TextFile::name);
+    if (file != scene.texts.files.end() && file->genre != model::Genre::kNone) continue;
+    draft.weigh(0.5).severity(model::Severity::kWarning);
+    draft.because(
+        told.at,
+        is_jax ? "JAX takes three quarters of the card at its start, unless it is told not to before it is imported"
+               : "TensorFlow takes the whole card at its start, unless it is told not to");
+    if (is_jax) {
+      draft.fix({"Keep JAX from taking most of the card at its start", "export XLA_PYTHON_CLIENT_PREALLOCATE=false",
+                 std::nullopt, "more fragmentation", Applicability::kAsIs});
+    } else {
+      draft.fix({"Let TensorFlow's pool grow as needed", "tf.config.experimental.set_memory_growth(gpu, True)",
+                 std::nullopt, "little", Applicability::kMayBeWrong});
+    }
+    return;
+  }
+}
+
 void find_pool_growth_policy(const Scene& scene, Draft& draft) {
   // Of several lines of one message, the one with its numbers says whose it is.
   std::vector<const model::ForeignDump*> dumps;
@@ -63,7 +89,9 @@ void find_pool_growth_policy(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump* found : dumps) {
     const model::ForeignDump& dump = *found;
     const std::string program = lowered(dump.program);
-    draft.weigh(scene.oom_has_numbers ? 0.5 : 0.86);
+    const bool told_who =
+        find_remark(scene, "told_own_many") != nullptr || find_remark(scene, "told_others") != nullptr;
+    draft.weigh(scene.oom_has_numbers || told_who ? 0.5 : 0.86);
     std::string sizes;
     for (const model::NamedBytes& size : dump.sizes) {
       sizes += (sizes.empty() ? "" : ", ") + size.name + " " + show(size.bytes);
@@ -97,6 +125,7 @@ void find_pool_growth_policy(const Scene& scene, Draft& draft) {
     }
     break;
   }
+  if (draft.is_empty()) look_at_what_is_told(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"Run what uses another framework in a process of its own that ends",
              "subprocess / multiprocessing \"spawn\"", std::nullopt, "a start of a process", Applicability::kFillIn});

@@ -280,6 +280,9 @@ std::optional<HostKill> worker_kill(std::string_view text) {
   if (at == kNowhere) return std::nullopt;
   const std::string_view rest = text.substr(at);
   if (!rest.contains("signal: Killed") && !rest.contains("exited unexpectedly")) return std::nullopt;
+  // A code of its own is Python's: an exception, or sys.exit.
+  const auto code = integer_after(rest, "exit code ");
+  if (code && *code != 137 && *code != -9 && *code != 9) return std::nullopt;
   HostKill kill{.kind = HostKillKind::kDataWorker};
   if (rest.contains("signal: Killed")) kill.signal = 9;
   kill.pid = rest.contains("pid(s)") ? integer_after(rest, "pid(s) ") : integer_after(rest, "(pid ");

@@ -127,20 +127,4 @@ std::optional<std::pair<std::size_t, std::size_t>> find_memory_pressure(std::str
   return std::nullopt;
 }
 
-bool tells_rising_memory(std::string_view text) {
-  std::string low(text);
-  std::ranges::transform(low, low.begin(), [](char letter) { return lower(letter); });
-  for (const std::string_view rising : {"growing", "grows", "increasing", "increases", "climbing", "climbs", "rising",
-                                        "creeping", "creeps", "going up", "goes up"}) {
-    const auto found = find_word(low, rising);
-    if (!found || !joined_with_memory(low, *found) || is_only_thought_of(low, found->first)) continue;
-    // With time, and not with what somebody sets: "memory grows with the batch size".
-    if (find_any(low, {"slowly", "steadily", "constantly", "keeps", "gradually", "continuously", "the whole time",
-                       "all the time", "over time", "every epoch", "each epoch", "every step", "each step",
-                       "every iteration", "each iteration", "every batch", "each batch"}))
-      return true;
-  }
-  return false;
-}
-
 }  // namespace vramfit::ingest

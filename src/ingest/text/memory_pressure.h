@@ -13,9 +13,6 @@ namespace vramfit::ingest {
 // Where such words stand in a line in lower case, from their first byte to behind their last.
 std::optional<std::pair<std::size_t, std::size_t>> find_memory_pressure(std::string_view low);
 
-// A user's words for memory that rises with time: "nvidia-smi shows the memory slowly growing", "usage keeps climbing".
-bool tells_rising_memory(std::string_view text);
-
 }  // namespace vramfit::ingest
 
 #endif

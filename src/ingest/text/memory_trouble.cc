@@ -9,6 +9,7 @@
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/memory_pressure.h"
+#include "ingest/text/refused_request.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -171,7 +172,7 @@ std::optional<Place> find_oom_word(std::string_view low) {
     std::size_t end = at + 3;
     while (end < low.size() && is_letter(low[end])) ++end;
     const std::string_view rest = low.substr(at + 3, end - at - 3);
-    if (!(rest.empty() || rest == "ed" || rest == "ing" || rest == "killed" || rest == "error") ||
+    if (!(rest.empty() || rest == "ed" || rest == "ing" || rest == "killed" || rest == "error" || rest == "s") ||
         low.substr(end).starts_with('_'))
       continue;
     Cursor cursor(low.substr(end));
@@ -332,6 +333,7 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
   if (!found) {
     if (const auto pressed = find_memory_pressure(low)) found = Place{pressed->first, pressed->second};
   }
+  if (!found && refuses_an_amount(line)) found = Place{0, line.size()};
   if (!found) return std::nullopt;
   std::size_t begin = found->begin - std::min(found->begin, kSentence),
               end = std::min(found->end + kSentence, line.size());
@@ -354,7 +356,8 @@ bool names_error(std::string_view text) {
   for (const std::string_view kind : {"error", "exception", "keyboardinterrupt", "systemexit"}) {
     for (std::size_t at = find_ignoring_case(text, kind); at != kNowhere; at = find_ignoring_case(text, kind, at + 1)) {
       const std::string_view behind = text.substr(at + kind.size());
-      if (behind.starts_with(':') || behind.starts_with(']') || behind.starts_with(" code") || trim(behind).empty())
+      if (behind.starts_with(':') || behind.starts_with(']') || same_ignoring_case(behind.substr(0, 5), " code") ||
+          trim(behind).empty())
         return true;
     }
   }

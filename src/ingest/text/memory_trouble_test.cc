@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "ingest/text/memory_pressure.h"
 #include "ingest/text/read_text.h"
 
 namespace vramfit::ingest {
@@ -47,17 +46,6 @@ TEST(MemoryTrouble, is_seen_in_warnings_of_little_and_in_what_users_tell) {
         "so that memory never fills up", "bodies, remedies and high memory bandwidth", "program crashed in render()",
         "VRAM 8188 MB, RAM 32581 MB", "OOM injected in 4 tests as planned: all recovered"}) {
     EXPECT_FALSE(find_memory_trouble(text)) << text;
-  }
-}
-
-TEST(RisingMemory, is_told_with_time_and_not_with_a_setting) {
-  for (const char* text : {"nvidia-smi shows the memory slowly growing", "the VRAM keeps climbing until it crashes",
-                           "GPU memory increases after every epoch: memory goes up each step"}) {
-    EXPECT_TRUE(tells_rising_memory(text)) << text;
-  }
-  for (const char* text : {"memory grows with the batch size", "the loss keeps growing", "memory never grows over time",
-                           "if memory keeps growing, restart it", "fixed: memory stays flat over time"}) {
-    EXPECT_FALSE(tells_rising_memory(text)) << text;
   }
 }
 

@@ -340,6 +340,7 @@ void merge_evidence(model::Evidence& into, model::Evidence&& other) {
   append(into.shm_errors, other.shm_errors);
   append(into.oom_mentions, other.oom_mentions);
   append(into.memory_words, other.memory_words);
+  append(into.told, other.told);
   append(into.other_errors, other.other_errors);
   append(into.summaries, other.summaries);
   append(into.gpu_status, other.gpu_status);

@@ -8,10 +8,12 @@
 #include "ingest/text/host_kill.h"
 #include "ingest/text/launch_failure.h"
 #include "ingest/text/library_error.h"
+#include "ingest/text/loop_print.h"
 #include "ingest/text/memory_summary.h"
 #include "ingest/text/memory_trouble.h"
 #include "ingest/text/oom_mention.h"
 #include "ingest/text/oom_message.h"
+#include "ingest/text/post.h"
 #include "ingest/text/settings.h"
 #include "ingest/text/shm_error.h"
 #include "ingest/text/traceback.h"
@@ -21,12 +23,30 @@ namespace vramfit::ingest {
 
 std::span<const TextFormat* const> text_formats() {
   static constexpr auto kFormats = std::to_array<const TextFormat*>({
-      &kOomMessageFormat,       &kTracebackFormat,      &kLaunchFailureFormat, &kLibraryErrorFormat,
-      &kHostKillFormat,         &kShmErrorFormat,       &kMemorySummaryFormat, &kMemoryStatsFormat,
-      &kNvidiaSmiTableFormat,   &kNvidiaSmiQueryFormat, &kNvidiaSmiXmlFormat,  &kNvidiaSmiCsvFormat,
-      &kNvidiaSmiMonitorFormat, &kGpuToolsFormat,       &kTrainingLogFormat,   &kForeignFormat,
-      &kHostInfoFormat,         &kSettingsFormat,       &kRemarksFormat,       &kOomMentionFormat,
-      &kMemoryTroubleFormat,    &kOtherErrorFormat,
+      &kOomMessageFormat,
+      &kTracebackFormat,
+      &kLaunchFailureFormat,
+      &kLibraryErrorFormat,
+      &kHostKillFormat,
+      &kShmErrorFormat,
+      &kMemorySummaryFormat,
+      &kMemoryStatsFormat,
+      &kNvidiaSmiTableFormat,
+      &kNvidiaSmiQueryFormat,
+      &kNvidiaSmiXmlFormat,
+      &kNvidiaSmiCsvFormat,
+      &kNvidiaSmiMonitorFormat,
+      &kGpuToolsFormat,
+      &kTrainingLogFormat,
+      &kForeignFormat,
+      &kHostInfoFormat,
+      &kSettingsFormat,
+      &kRemarksFormat,
+      &kOomMentionFormat,
+      &kMemoryTroubleFormat,
+      &kOtherErrorFormat,
+      &kLoopPrintFormat,
+      &kPostFormat,  // the last: it takes out what the others found in lines that tell of nothing that happened
   });
   static_assert(kFormats.size() <= 32, "TextPass keeps one bit for each");
   return kFormats;

@@ -8,7 +8,6 @@
 
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
-#include "ingest/text/memory_pressure.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -250,6 +249,7 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"ran out of memory, skipping", "batch_skipped"},
     {"ran out of memory, retrying", "batch_skipped"},
     {"skipping batch due to", "batch_skipped"},
+    {"skipping tactic", "tactic_skipped"},  // TensorRT, of a kernel that it measures: another is taken, if there is one
     {"retrying without", "tried_otherwise"},      // llama.cpp: "compute buffer allocation failed, retrying without ..."
     {"ignoring this choice", "tried_otherwise"},  // Inductor, of a kernel that it measures
     {"of vram memory ready", "driver_vram"},      // amdgpu: "98304M of VRAM memory ready"
@@ -273,8 +273,6 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
 class RemarksReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
-    if (tells_rising_memory(line.text) && ++seen_["told_rising"] <= kMostOfAKind)
-      sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, "told_rising"}, "remarks");
     for (const SettingsSentence& sentence : kSettingsSentences) {
       if (!contains_ignoring_case(line.text, sentence.words)) continue;
       if (sentence.kind == "allocator_assert" && !contains_ignoring_case(line.text, "allocator")) continue;
@@ -294,76 +292,31 @@ class RemarksReader final : public TextReader {
   std::map<std::string, int> seen_;
 };
 
-constexpr auto kRemarkWords = std::to_array<std::string_view>({"internal assert",
-                                                               "cachingallocator option",
-                                                               "due to cuda oom",
-                                                               "asynchronously rep",
-                                                               "cache flushes",
-                                                               "segments not supp",
-                                                               "worker processes in",
-                                                               "with gradient check",
-                                                               "none of the inputs",
-                                                               "graph a second",
-                                                               "too many open",
-                                                               "ancdata",
-                                                               "rlimit_memlock",
-                                                               "flash attention",
-                                                               "kernel appears",
-                                                               "kernel died",
-                                                               "segmentation fault",
-                                                               "out of memory, ",
-                                                               "batch size",
-                                                               "autobatch",
-                                                               "skipping batch",
-                                                               "ran out of memory on",
-                                                               "comfyui error",
-                                                               "comfyui version",
-                                                               "checkpoint shards",
-                                                               "loaded partially",
-                                                               "token indices",
-                                                               "quite large",
-                                                               "on the meta device",
-                                                               "dispatched on",
-                                                               "unused_parameters",
-                                                               "cudamallocasync",
-                                                               "shared gpu memory",
-                                                               "sysmem fallback",
-                                                               "pinned memory",
-                                                               "cudahostalloc",
-                                                               " restarted",
-                                                               "tcmalloc:",
-                                                               "retrying without",
-                                                               "ignoring this",
-                                                               "of vram memory",
-                                                               "gtt memory",
-                                                               "deepspeedcpuadam",
-                                                               "parameter offload",
-                                                               "cpu_adam op",
-                                                               "cpu offload: true",
-                                                               "offload_optimizer",
-                                                               "offload_param",
-                                                               "y growing",
-                                                               " growing ",
-                                                               "keeps growing",
-                                                               "keeps climbing",
-                                                               "keeps increasing",
-                                                               "keeps rising",
-                                                               "keeps going up",
-                                                               "memory grows",
-                                                               "memory increases",
-                                                               "memory goes up",
-                                                               "usage grows",
-                                                               "usage increases",
-                                                               "usage goes up",
-                                                               "creeps up",
-                                                               "creeping up",
-                                                               "y climbing",
-                                                               "y increasing",
-                                                               "y rising",
-                                                               "y climbs",
-                                                               "y grows",
-                                                               "y increases",
-                                                               "y goes up"});
+constexpr auto kRemarkWords = std::to_array<std::string_view>({"internal assert",     "cachingallocator option",
+                                                               "due to cuda oom",     "asynchronously rep",
+                                                               "cache flushes",       "segments not supp",
+                                                               "worker processes in", "with gradient check",
+                                                               "none of the inputs",  "graph a second",
+                                                               "too many open",       "ancdata",
+                                                               "rlimit_memlock",      "flash attention",
+                                                               "kernel appears",      "kernel died",
+                                                               "segmentation fault",  "out of memory, ",
+                                                               "batch size",          "autobatch",
+                                                               "skipping batch",      "ran out of memory on",
+                                                               "comfyui error",       "comfyui version",
+                                                               "checkpoint shards",   "loaded partially",
+                                                               "token indices",       "quite large",
+                                                               "on the meta device",  "dispatched on",
+                                                               "unused_parameters",   "cudamallocasync",
+                                                               "shared gpu memory",   "sysmem fallback",
+                                                               "pinned memory",       "cudahostalloc",
+                                                               " restarted",          "tcmalloc:",
+                                                               "retrying without",    "skipping tactic",
+                                                               "ignoring this",       "of vram memory",
+                                                               "gtt memory",          "deepspeedcpuadam",
+                                                               "parameter offload",   "cpu_adam op",
+                                                               "cpu offload: true",   "offload_optimizer",
+                                                               "offload_param"});
 
 }  // namespace
 

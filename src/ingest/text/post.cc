@@ -1,0 +1,322 @@
+#include "ingest/text/post.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "ingest/text/cursor.h"
+#include "ingest/text/line_text.h"
+#include "ingest/text/memory_trouble.h"
+#include "ingest/text/sentence.h"
+#include "ingest/text/told_cause.h"
+#include "ingest/text/told_memory.h"
+
+namespace vramfit::ingest {
+namespace {
+
+using model::ToldKind;
+using model::ToldSentence;
+
+constexpr std::int64_t kLinesOfPost = 4000;  // what is longer is a log: then only lines with words of memory are read
+constexpr std::size_t kWrapped = 50;         // letters from which on a line without an end of a sentence goes on
+constexpr std::size_t kMostTold = 256;
+
+bool names_a_failure(std::string_view text) {
+  static constexpr auto kWords =
+      std::to_array<std::string_view>({"memory", "oom", "kill", "exit", "error", "alloc", "cuda", "cudnn", "cublas",
+                                       "137", "signal", "hip", "nccl", "vram", "leak"});
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return contains_ignoring_case(text, word); });
+}
+
+// "## Expected behavior", "**Proposal**", "Suggested content:"
+bool is_heading(std::string_view line) {
+  const std::string_view text = trim(line);
+  if (text.starts_with("# ") || text.starts_with("## ") || text.starts_with("### ") || text.starts_with("#### "))
+    return true;
+  if (text.size() > 70 || text.empty()) return false;
+  if (text.starts_with("**") && (text.ends_with("**") || text.ends_with("**:"))) return true;
+  return text.ends_with(':') && std::ranges::count(text, ' ') < 5 && !text.contains('"');
+}
+
+bool is_wish(std::string_view heading) {
+  static constexpr auto kWishes = std::to_array<std::string_view>(
+      {"expected behavio", "expected result", "expected outcome", "desired", "should happen", "propos", "suggest",
+       "feature request", "you'd like", "alternatives", "wanted"});
+  return std::ranges::any_of(kWishes, [&](std::string_view wish) { return contains_ignoring_case(heading, wish); });
+}
+
+bool is_of_document(std::string_view line) {
+  static constexpr auto kMarks = std::to_array<std::string_view>(
+      {"what changed",    "## summary",    "## overview",   "## why",          "## validation", "## test plan",
+       "## motivation",   "## changes",    "pull request",  "changelog",       "release notes", "## checks",
+       "## details",      "documentation", "- [x] ",        "- [ ] ",          "lgtm",          "@@ -",
+       "feature request", "## proposal",   "review thread", "## requirements", "## usage",      "## installation",
+       "## what",         "docs/",         "## how "});
+  if (std::ranges::any_of(kMarks, [&](std::string_view mark) { return contains_ignoring_case(line, mark); }))
+    return true;
+  const std::string_view text = trim(line);
+  for (const std::string_view begin : {"fix: ", "feat: ", "docs: ", "chore: ", "refactor: ", "perf: "}) {
+    if (text.starts_with(begin) || text.starts_with("# " + std::string(begin))) return true;
+  }
+  return false;
+}
+
+// "This page describes", "The table lists"
+bool is_about_a_page(const Sentence& sentence) {
+  if (sentence.words.size() < 3 || (sentence.words[0] != "this" && sentence.words[0] != "the")) return false;
+  static constexpr auto kPages =
+      std::to_array<std::string_view>({"page", "section", "document", "guide", "chapter", "table", "patch", "pr",
+                                       "change", "commit", "figure", "article"});
+  static constexpr auto kVerbs = std::to_array<std::string_view>(
+      {"describes", "lists", "explains", "shows", "contains", "covers", "adds", "documents", "gives", "summarizes"});
+  return std::ranges::find(kPages, sentence.words[1]) != kPages.end() &&
+         std::ranges::find(kVerbs, sentence.words[2]) != kVerbs.end();
+}
+
+// The headings of a form in which a failure is reported.
+bool is_of_report(std::string_view heading) {
+  static constexpr auto kReports =
+      std::to_array<std::string_view>({"bug", "reproduc", "environment", "version", "actual ", "current behavio",
+                                       "error", "traceback", "log", "issue"});
+  return std::ranges::any_of(kReports,
+                             [&](std::string_view report) { return contains_ignoring_case(heading, report); });
+}
+
+// "total_loss += loss", "out, hidden = rnn(x, hidden)": what is kept for the next round has the graph of this one.
+bool keeps_graph(std::string_view text) {
+  const auto is_cut = [](std::string_view code) {
+    return code.contains(".item()") || code.contains("detach") || code.contains(".data") || code.contains("float(") ||
+           code.contains(".cpu()") || code.contains(".tolist()") || code.contains(".numpy()");
+  };
+  if (const std::size_t sum = text.find(" += "); sum != kNowhere) {
+    const std::string_view behind = text.substr(sum + 4), added = behind.substr(0, behind.find_first_of(" `#;"));
+    const bool is_loss = contains_ignoring_case(added, "loss") || contains_ignoring_case(added, "likelihood") ||
+                         contains_ignoring_case(added, "nll") || contains_ignoring_case(added, "criterion");
+    return is_loss && !is_cut(added);
+  }
+  const std::size_t set = text.find(" = ");
+  const std::size_t comma = set == kNowhere ? kNowhere : text.substr(0, set).rfind(", ");
+  if (comma == kNowhere) return false;
+  const std::string_view state = trim(text.substr(comma + 2, set - comma - 2)), call = text.substr(set + 3);
+  const std::size_t open = call.find('(');
+  if (open == kNowhere || state.size() < 1 || !std::ranges::all_of(state, is_word)) return false;
+  return call.substr(open).contains(", " + std::string(state) + ")") && !is_cut(call);
+}
+
+class PostReader final : public TextReader {
+ public:
+  void read(const LogLine& line, EvidenceSink& sink) override {
+    ++read_;
+    if (file_.empty()) file_ = sink.at(line).file;
+    const std::string_view text = line.text;
+    if (trim(text).empty()) {
+      end_paragraph(sink);
+      example_ = example_ == Example::kBegun ? Example::kNone : example_;
+      return;
+    }
+    if (is_of_document(line.whole) && !line.whole.contains(" I "))
+      ++document_marks_;  // "- [x] I have the newest driver"
+    if (is_heading(line.whole) && is_of_report(line.whole)) is_report_ = true;
+    if (is_heading(line.whole)) {
+      end_paragraph(sink);
+      in_wish_ = is_wish(line.whole);
+      if (!is_prose(text)) return;
+    }
+    if (example_ != Example::kNone) {
+      example_ = Example::kBegun;
+      example_lines_.insert(line.number);
+    }
+    ++lines_;
+    if (keeps_graph(text)) sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, "keeps_graph"}, "remarks");
+    if (is_code(line.whole) || trim(text).starts_with('#')) ++code_lines_;
+    const std::string_view prefix = trim(line.whole.substr(0, line.whole.size() - line.text.size()));
+    const bool is_logged = std::ranges::any_of(prefix, [](char letter) { return letter != '>' && letter != '#'; });
+    if (!is_logged && is_source(text)) {
+      ++handling_lines_;
+      end_paragraph(sink);
+      asides_.insert(line.number);
+      return;
+    }
+    if (is_logged || is_error_line(text) || text.starts_with('[')) program_lines_.insert(line.number);
+    if (is_logged || !is_prose(text)) {
+      end_paragraph(sink);
+      return;
+    }
+    const bool goes_on =
+        !paragraph_.empty() && last_length_ >= kWrapped && !ends_sentence(paragraph_) && !begins_item(text);
+    if (!goes_on) end_paragraph(sink);
+    if (!paragraph_.empty()) paragraph_ += ' ';
+    begins_.emplace_back(paragraph_.size(), sink.at(line));
+    paragraph_ += trim(text);
+    last_length_ = text.size();
+  }
+
+  bool wants_more() const override { return read_ < kLinesOfPost || !paragraph_.empty(); }
+
+  void finish(EvidenceSink& sink) override {
+    end_paragraph(sink);
+    if (document_marks_ == 0 || is_report_) example_lines_.clear();
+    model::Evidence& evidence = sink.evidence();
+    // What has a card's numbers was printed by a program, whatever stands around it: a sample is announced as one.
+    std::erase_if(evidence.ooms, [&](const model::OomMessage& oom) {
+      return oom.tried && oom.total ? example_lines_.contains(oom.at.line) : is_aside(oom.at);
+    });
+    take_asides_from(evidence.library_errors);
+    take_asides_from(evidence.host_kills);
+    take_asides_from(evidence.shm_errors);
+    take_asides_from(evidence.foreign);
+    std::erase_if(evidence.oom_mentions, [&](const model::SourceLine& at) { return is_aside(at); });
+    const model::Genre genre = judge_genre();
+    const bool is_general = genre == model::Genre::kDocument && by_writer_ == 0;
+    std::erase_if(evidence.memory_words, [&](const model::SourceLine& at) {
+      if (at.file != file_) return false;
+      const bool is_prose_of_it = judged_.contains(at.line) || in_trouble_.contains(at.line);
+      return is_aside(at) || (is_general && !program_lines_.contains(at.line)) ||
+             (is_prose_of_it && !in_trouble_.contains(at.line));
+    });
+    std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_aside(at); });
+    evidence.files.back().genre = genre;
+    std::erase_if(evidence.told, [&](const ToldSentence& told) {
+      const bool is_report = reports_by_writer_.contains(told.at.line) ||
+                             (genre != model::Genre::kQuestion && reports_.contains(told.at.line));
+      return told.at.file == file_ && told.kind == ToldKind::kMentioned && !is_report;
+    });
+    // A figure that was read is understood: "CUDA memory after the step: 4194304000".
+    std::erase_if(evidence.told, [&](const ToldSentence& told) {
+      return told.kind == ToldKind::kMentioned && told.at.file == file_ &&
+             std::ranges::any_of(evidence.training, [&](const model::TrainingLogPoint& point) {
+               return point.at.line == told.at.line && point.at.file == file_;
+             });
+    });
+    // What a document says of memory is so in general, where nobody in it tells what happened to him.
+    for (ToldSentence& told : evidence.told) {
+      const bool happens = told.kind == ToldKind::kRises || told.kind == ToldKind::kTrouble;
+      if (is_general && happens) told.kind = ToldKind::kMentioned;
+    }
+  }
+
+ private:
+  enum class Example { kNone, kAnnounced, kBegun };
+
+  static bool ends_sentence(std::string_view text) {
+    return text.ends_with('.') || text.ends_with('?') || text.ends_with('!') || text.ends_with(':');
+  }
+  static bool begins_item(std::string_view text) {
+    const std::string_view line = trim(text);
+    return line.starts_with("- ") || line.starts_with("* ") || line.starts_with('>') || line.starts_with('#') ||
+           (is_digit(line[0]) && line.contains(". "));
+  }
+  // Source that lists, raises or handles errors. What a traceback quotes is not taken out: it has a reader of its own.
+  static bool is_source(std::string_view text) { return is_code(text) && names_a_failure(text); }
+
+  void end_paragraph(EvidenceSink& sink) {
+    std::size_t from = 0;
+    for (Sentence& sentence : split_sentences(paragraph_, 0, 0)) {
+      const std::size_t at = std::min(paragraph_.find(sentence.text, from), paragraph_.size());
+      const auto place =
+          std::ranges::find_if(begins_.rbegin(), begins_.rend(), [&](const auto& begin) { return begin.first <= at; });
+      const auto last = std::ranges::find_if(
+          begins_.rbegin(), begins_.rend(), [&](const auto& begin) { return begin.first < at + sentence.text.size(); });
+      from = at == paragraph_.size() ? from : at + 1;
+      const model::SourceLine& where = place == begins_.rend() ? begins_.front().second : place->second;
+      sentence.line = where.line;
+      sentence.last_line = last == begins_.rend() ? where.line : last->second.line;
+      take(sentence, where, sink);
+    }
+    const bool announces = announces_;
+    announces_ = false;
+    if (announces) example_ = Example::kAnnounced;
+    paragraph_.clear();
+    begins_.clear();
+  }
+
+  void take(Sentence& sentence, const model::SourceLine& at, EvidenceSink& sink) {
+    if (in_wish_ && !sentence.is_of_writer()) sentence.mood = Mood::kHypothetical;
+    ++moods_[sentence.mood];
+    by_writer_ += sentence.is_of_writer() ? 1 : 0;
+    auto told = read_told(sentence, before_);
+    if (is_about_a_page(sentence)) ++document_marks_;
+    const bool happened = sentence.mood == Mood::kAsserted || sentence.mood == Mood::kAsked;
+    if (names_a_failure(sentence.text)) {
+      // A word of trouble that stands in it is judged with it, and not beside that of the sentence before.
+      const bool is_well = told && told->kind == ToldKind::kIsWell;
+      const bool is_told = !is_well && happened && (sentence.mood != Mood::kAsked || sentence.has_word({"why"})) &&
+                           find_memory_trouble(sentence.text).has_value();
+      for (std::int64_t line = sentence.line; line <= sentence.last_line; ++line) {
+        (happened ? happened_ : asides_).insert(line);
+        (is_told ? in_trouble_ : judged_).insert(line);
+      }
+    }
+    // "The message will now read", "new output would look like": a sample follows, where the text is a document.
+    announces_ =
+        sentence.has_word({"will", "now", "new", "would"}) &&
+        (sentence.has_word({"like", "follows", "read", "reads", "print", "prints", "look", "looks", "say", "says"}) ||
+         sentence.text.ends_with(':'));
+    for (const std::string_view cause : told_causes(sentence)) {
+      sink.add(sink.evidence().remarks, {at, {}, std::string(cause)}, "remarks");
+      sink.evidence().remarks.back().at.text = cut_text(sentence.text, sink.limits().longest_quote);
+    }
+    if (told) {
+      told->at = at;
+      told->at.text = cut_text(sentence.text, sink.limits().longest_quote);
+      // What somebody asks, wishes or plans is no report; in a question, what others answer is none either.
+      const bool is_report = sentence.mood == Mood::kAsserted &&
+                             !sentence.has_word({"want", "wonder", "question", "curious", "plan", "planning", "like"});
+      if (is_report) (sentence.is_of_writer() ? reports_by_writer_ : reports_).insert(at.line);
+      if (sink.evidence().told.size() < kMostTold) sink.evidence().told.push_back(*told);
+      before_ = std::move(told);
+    }
+  }
+
+  bool is_aside(const model::SourceLine& at) const {
+    if (at.file != file_) return false;
+    return example_lines_.contains(at.line) || (asides_.contains(at.line) && !happened_.contains(at.line));
+  }
+  template <class Entry>
+  void take_asides_from(std::vector<Entry>& entries) const {
+    std::erase_if(entries, [&](const Entry& entry) { return is_aside(entry.at); });
+  }
+
+  model::Genre judge_genre() const {
+    const auto count = [&](Mood mood) {
+      const auto found = moods_.find(mood);
+      return found == moods_.end() ? 0 : found->second;
+    };
+    const int asserted = count(Mood::kAsserted), asked = count(Mood::kAsked);
+    const int not_happened = count(Mood::kHypothetical) + count(Mood::kInstruction);
+    if (document_marks_ > 0 && !is_report_) return model::Genre::kDocument;
+    if (handling_lines_ > 0 && code_lines_ * 2 > lines_) return model::Genre::kSource;
+    if (asked > 0) return model::Genre::kQuestion;
+    if (program_lines_.empty() && by_writer_ == 0 && not_happened > 0 && not_happened >= asserted)
+      return model::Genre::kDocument;
+    return model::Genre::kNone;
+  }
+
+  std::int64_t read_ = 0;
+  std::string file_;
+  std::string paragraph_;
+  std::vector<std::pair<std::size_t, model::SourceLine>> begins_;  // of its lines: where in it, and which
+  std::size_t last_length_ = 0;
+  bool in_wish_ = false, announces_ = false, is_report_ = false;
+  Example example_ = Example::kNone;
+  std::optional<ToldSentence> before_;
+  std::set<std::int64_t> asides_, happened_, example_lines_, judged_, in_trouble_, program_lines_, reports_,
+      reports_by_writer_;
+  std::map<Mood, int> moods_;
+  int document_marks_ = 0, by_writer_ = 0;
+  std::int64_t lines_ = 0, code_lines_ = 0, handling_lines_ = 0;
+};
+
+constexpr auto kPostWords =
+    std::to_array<std::string_view>({"memory", " vram", "vram ", " ram ", "gpu usage", "freez", "froze", "crash",
+                                     "显存", "内存", "speicher", "mémoire", "памят", "メモリ", "메모리"});
+
+}  // namespace
+
+const TextFormat kPostFormat{"post", kPostWords, [] { return std::unique_ptr<TextReader>(new PostReader); }};
+
+}  // namespace vramfit::ingest

@@ -1,0 +1,360 @@
+#include "ingest/text/sentence.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "ingest/text/cursor.h"
+
+namespace vramfit::ingest {
+namespace {
+
+using WordsOfSentence = std::initializer_list<std::string_view>;
+
+constexpr std::size_t kFewestWords = 3;
+constexpr std::size_t kFewWords = 9;  // so few need one word of grammar, more need two
+
+// What holds sentences together, and tables, logs and code have not.
+bool is_grammar(std::string_view word) {
+  static constexpr auto kGrammar = std::to_array<std::string_view>(
+      {"the",     "a",     "an",    "is",     "are",   "was",   "were",  "be",    "been",   "it",      "its",  "this",
+       "that",    "i",     "my",    "we",     "our",   "you",   "your",  "he",    "they",   "to",      "of",   "in",
+       "on",      "at",    "for",   "with",   "when",  "after", "every", "each",  "per",    "until",   "till", "and",
+       "but",     "or",    "so",    "if",     "as",    "from",  "by",    "has",   "have",   "had",     "do",   "does",
+       "did",     "not",   "no",    "any",    "some",  "there", "then",  "than",  "what",   "why",     "how",  "which",
+       "can",     "will",  "would", "should", "could", "may",   "might", "while", "before", "because", "only", "all",
+       "doesn't", "don't", "can't", "it's",   "i'm",   "i've",  "keeps", "goes"});
+  return std::ranges::find(kGrammar, word) != kGrammar.end();
+}
+
+bool is_of_word(char letter) { return is_word(letter) || letter == '\'' || static_cast<unsigned char>(letter) >= 0x80; }
+// Within a word: "expandable_segments", "v1.2", "out-of-memory", "train.py".
+bool joins_words(std::string_view text, std::size_t at) {
+  return (text[at] == '.' || text[at] == '-' || text[at] == '/' || text[at] == '(') && at > 0 &&
+         is_of_word(text[at - 1]) && at + 1 < text.size() && is_of_word(text[at + 1]);
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto keep = [&] {
+    if (!word.empty()) words.push_back(std::move(word));
+    word.clear();
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text.substr(at).starts_with("\xef\xbc\x8c") || text.substr(at).starts_with("\xe3\x80\x81")) {
+      keep();  // commas of Chinese and Japanese
+      words.emplace_back(",");
+      at += 2;
+    } else if (text.substr(at).starts_with("\xe2\x80\x99")) {  // the apostrophe of typesetters
+      word += '\'';
+      at += 2;
+    } else if (is_of_word(text[at]) || joins_words(text, at)) {
+      word += lower(text[at]);
+    } else {
+      keep();
+      if (text[at] == ',' || text[at] == ';' || text[at] == ':' || text[at] == '(') words.emplace_back(",");
+    }
+  }
+  keep();
+  return words;
+}
+
+// "- ", "* ", "> ", "## ", "1. ", "- [x] ": what stands before the words of a line.
+std::string_view without_bullet(std::string_view line) {
+  std::string_view text = trim(line);
+  for (bool again = true; again && !text.empty();) {
+    again = false;
+    Cursor cursor(text);
+    if (cursor.take("- [x]") || cursor.take("- [ ]") || cursor.take("- [X]")) again = true;
+    if (!again && !cursor.take_while([](char letter) { return std::string_view("#>*-+").contains(letter); }).empty())
+      again = is_blank(cursor.peek()) || cursor.peek() == '*' || is_letter(cursor.peek());
+    if (!again && is_digit(text[0])) {
+      cursor = Cursor(text);
+      cursor.take_while(is_digit);
+      again = cursor.take(". ") || cursor.take(") ");
+    }
+    if (again) text = trim(cursor.rest());
+  }
+  return text;
+}
+
+bool is_identifier(std::string_view word) {
+  return !word.empty() && (is_letter(word[0]) || word[0] == '_') && std::ranges::all_of(word, [](char letter) {
+    return is_word(letter) || letter == '.' || letter == '[' || letter == ']' || letter == '\'' || letter == '"' ||
+           letter == ',' || letter == '*';
+  });
+}
+
+// "x += y", "a, b = f(c)", "os.environ['A'] = 'b'"
+bool is_assignment(std::string_view line) {
+  for (const std::string_view sign : {" = ", " += ", " -= ", " *= ", " := ", " == "}) {
+    const std::size_t at = line.find(sign);
+    if (at == kNowhere) continue;
+    std::string left(line.substr(0, at));
+    std::erase(left, ' ');
+    const std::size_t blanks = static_cast<std::size_t>(std::ranges::count(line.substr(0, at), ' '));
+    if (is_identifier(left) && blanks < 3 && (blanks == 0 || left.contains(','))) return true;
+  }
+  return false;
+}
+
+// An entry of a list; an error that somebody quotes has no comma behind it.
+bool is_quoted(std::string_view line) {
+  if (line.size() < 4 || (line[0] != '"' && line[0] != '\'') || !line.ends_with(',')) return false;
+  while (!line.empty() && std::string_view(",)]}").contains(line.back())) line.remove_suffix(1);
+  return line.size() > 1 && line.back() == line[0];
+}
+
+// "torch.cuda.empty_cache()", "print(x)": a call and nothing else.
+bool is_call(std::string_view line) {
+  const std::size_t open = line.find('(');
+  if (open == kNowhere || open == 0 || !is_identifier(line.substr(0, open))) return false;
+  // "OutOfMemoryError('...')" is an error, printed.
+  if (line.substr(0, open).ends_with("Error") || line.substr(0, open).ends_with("Exception")) return false;
+  return line.ends_with(')') || line.ends_with("):") || line.ends_with(");") || line.ends_with('(') ||
+         line.ends_with("),") || line.ends_with(") {");
+}
+
+}  // namespace
+
+std::size_t Sentence::find_stem(WordsOfSentence stems, std::size_t from) const {
+  for (std::size_t i = from; i < words.size(); ++i) {
+    if (std::ranges::any_of(stems, [&](std::string_view stem) { return words[i].starts_with(stem); })) return i;
+  }
+  return words.size();
+}
+
+std::size_t Sentence::find_word(WordsOfSentence any, std::size_t from) const {
+  for (std::size_t i = from; i < words.size(); ++i) {
+    if (std::ranges::find(any, words[i]) != any.end()) return i;
+  }
+  return words.size();
+}
+
+bool Sentence::is_of_writer() const {
+  return has_word({"i", "i'm", "i've", "i'd", "my", "me", "we", "we've", "our", "us", "mine"});
+}
+
+bool is_code(std::string_view raw) {
+  std::string_view line = trim(raw);
+  if ((line.starts_with('+') || line.starts_with('-')) && line.size() > 1 && line[1] != '-')
+    line = trim(line.substr(1));
+  if (line.empty()) return false;
+  for (const std::string_view begin :
+       {"def ",  "class ", "import ", "raise ",     "except ", "except:",    "return ", "assert ",
+        "elif ", "try:",   "else:",   "#include",   "//",      "\"\"\"",     "'''",     "catch (",
+        "if (",  "for (",  "while (", "async def ", "export ", "TORCH_CHECK"}) {
+    if (line.starts_with(begin) && !line.starts_with("return code")) return true;
+  }
+  if (line.starts_with('@') && !line.contains(' ')) return true;  // "@torch.no_grad()", and not "@user I see it too"
+  if (line.starts_with("from ") && line.contains(" import ")) return true;
+  const bool opens_block = line.ends_with(':') || line.ends_with('{');
+  if (opens_block &&
+      (line.starts_with("if ") || line.starts_with("for ") || line.starts_with("while ") || line.starts_with("with ")))
+    return true;
+  if (line.starts_with("if ") && line.contains(" in str(")) return true;
+  if (line.starts_with("--") || line.ends_with('\\')) return true;
+  return is_quoted(line) || is_assignment(line) || is_call(line) || line.ends_with("};") || line.ends_with(");");
+}
+
+bool is_error_line(std::string_view raw) {
+  const std::string_view line = without_bullet(raw);
+  const std::string_view head = line.substr(0, line.find(": "));
+  if (head.size() == line.size() && !line.ends_with(':')) return false;
+  if (head.contains(' ')) {
+    for (const std::string_view kind : {"RuntimeError", "Error", "Exception"}) {
+      if (head.ends_with(kind) && std::ranges::count(head, ' ') < 2) return true;
+    }
+    return line.starts_with("Caused by") || line.starts_with("terminate called");
+  }
+  for (const std::string_view kind : {"error", "exception", "warning", "fatal", "warn", "info", "debug"}) {
+    if (contains_ignoring_case(head, kind)) return true;
+    if (contains_ignoring_case(line.substr(0, 60), std::string(": ") + std::string(kind) + ":")) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// "BufferPool: reserved 5 MiB": a name of a class or a file before what it says.
+bool is_of_program(std::string_view line) {
+  for (const std::string_view level : {"LOG (", "INFO (", "WARNING (", "ERROR (", "VLOG[", "DEBUG ("}) {
+    if (line.starts_with(level)) return true;  // Kaldi's
+  }
+  const std::string_view name = line.substr(0, line.find(": "));
+  if (name.size() == line.size() || name.contains(' ')) return false;
+  return name.contains('_') || name.contains('.') || name.contains("::") ||
+         std::ranges::count_if(name, [](char letter) { return letter >= 'A' && letter <= 'Z'; }) >= 2;
+}
+
+}  // namespace
+
+bool is_prose(std::string_view raw) {
+  const std::string_view line = without_bullet(raw);
+  if (is_code(line) || is_error_line(line) || line.starts_with('|') || line.starts_with("File \"") ||
+      line.starts_with("[") || line.starts_with("{") || line.starts_with("$ "))
+    return false;
+  std::size_t words = 0, grammar = 0, letters = 0;
+  bool is_foreign = false;
+  for (const std::string& word : split_words(line)) {
+    if (word == ",") continue;
+    const bool is_spelled =
+        std::ranges::all_of(word, [](char letter) { return is_letter(letter) || letter == '\'' || letter == '-'; });
+    words += is_spelled ? 1 : 0;
+    letters += is_spelled ? word.size() + 1 : 0;
+    grammar += is_grammar(word) ? 1 : 0;
+  }
+  for (std::size_t i = 0; i + 2 < line.size();
+       ++i) {  // letters of other scripts, not boxes and bars (U+2000 to U+2FFF)
+    const auto byte = static_cast<unsigned char>(line[i]);
+    is_foreign |= (byte >= 0xc3 && byte <= 0xdf) || (byte >= 0xe3 && byte <= 0xed);
+  }
+  if (is_foreign && line.size() > 12) return true;
+  if (words >= 2 && line.ends_with('?')) return true;
+  if (words < kFewestWords || is_of_program(line)) return false;
+  // A title of words alone: "Training uses far more memory than before"
+  const bool is_title = words >= 4 && letters + 1 >= line.size();
+  return is_title || (grammar >= (words < kFewWords ? 1u : 2u) && letters * 2 >= line.size());
+}
+
+namespace {
+
+bool begins_as_instruction(const Sentence& sentence) {
+  static constexpr auto kVerbs = std::to_array<std::string_view>(
+      {"fix",      "fixes",    "fixed",   "add",      "adds",     "added",    "document",      "documents", "handle",
+       "handles",  "catch",    "avoid",   "avoids",   "prevent",  "prevents", "reduce",        "reduces",   "reduced",
+       "remove",   "removes",  "removed", "replace",  "replaces", "replaced", "improve",       "improves",  "improved",
+       "support",  "print",    "prints",  "show",     "report",   "detect",   "consider",      "make",      "use",
+       "update",   "updates",  "bump",    "describe", "explain",  "explains", "implement",     "allow",     "propagate",
+       "check",    "track",    "adds",    "includes", "include",  "clarify",  "mention",       "introduce", "lower",
+       "increase", "decrease", "set",     "try",      "please",   "ensure",   "distinguishes", "feat",      "docs",
+       "chore",    "refactor", "log",     "return",   "warn",     "treat",    "move",          "skip",      "enable",
+       "disable",  "raise",    "rerun",   "restart",  "let's",    "nit",      "todo",          "proposal",  "feature",
+       "rename",   "refuse",   "refuses", "retry",    "list",     "lists"});
+  std::size_t first = 0;
+  // A release before what it changed: "v1.4.2: fixed a crash".
+  while (first + 1 < sentence.words.size() &&
+         (sentence.words[first] == "," || std::ranges::any_of(sentence.words[first], is_digit)))
+    ++first;
+  if (first >= sentence.words.size() || sentence.is_of_writer()) return false;
+  std::string verb = sentence.words[first];
+  if (verb.ends_with("ing")) verb.resize(verb.size() - 3);  // "Handling out-of-memory errors"
+  const bool is_doing = verb.size() < sentence.words[first].size();
+  // "Disabling it solved the problem" has a verb of its own.
+  if (is_doing &&
+      sentence.has_word({"is", "was", "solved", "solves", "fixed", "fixes", "helps", "helped", "works", "worked",
+                         "made", "makes", "means", "gives", "gave", "causes", "leads", "did", "does"}))
+    return false;
+  return std::ranges::any_of(kVerbs,
+                             [&](std::string_view known) {
+                               return known == verb ||
+                                      (is_doing && known.starts_with(verb) && known.size() <= verb.size() + 1);
+                             }) ||
+         verb == "address";
+}
+
+bool is_hypothetical(const Sentence& sentence) {
+  const auto& words = sentence.words;
+  const bool seen = sentence.is_of_writer();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i], next = i + 1 < words.size() ? std::string_view(words[i + 1]) : "";
+    // "may have been killed" is of what happened.
+    const bool is_modal = word == "would" || word == "could" || word == "should" || word == "might" || word == "may" ||
+                          word == "shall" || word == "must" || word == "wouldn't" || word == "shouldn't";
+    if (is_modal && next != "have" && next != "not" && next != "someone" && next != "anyone" && next != "you" &&
+        next != "anybody" && next != "somebody")
+      return true;
+    if (word == "can" && !seen && next != "not" && next != "you" && next != "someone" && next != "anyone") return true;
+    if (word == "so" && next == "that") return true;  // a purpose
+    const bool opens = word == "if" || word == "unless" || word == "whenever" ||
+                       (word == "case" && i > 0 && words[i - 1] == "in") || word == "whether";
+    if (opens && !seen) return true;
+    // Of no certain one: "when a job is killed", "when there are too many".
+    const bool is_any =
+        next == "a" || next == "an" || next == "any" || next == "there" || next == "you" || next == "your";
+    if (word == "when" && is_any && !seen) return true;
+    if ((word == "to" || word == "that" || word == "and") && (next.starts_with("avoid") || next.starts_with("prevent")))
+      return true;
+  }
+  // "A process that exceeds its limit is killed": of any.
+  const bool is_any_one = words.size() > 3 && (words[0] == "a" || words[0] == "an" || words[0] == "any") &&
+                          (words[2] == "that" || words[2] == "which" || words[2] == "who");
+  if (is_any_one && !seen) return true;
+  return (!seen && sentence.has_word(
+                       {"proposes", "propose", "proposed", "proposal", "suggest", "suggests", "wish", "ideally"})) ||
+         (sentence.has_word({"like", "nice", "good", "great"}) && sentence.has_word({"i'd", "would"}));
+}
+
+// "Could we log a hint?": a proposal. "Does anybody else see it?": the writer does.
+std::optional<Mood> mood_of_question(const Sentence& sentence) {
+  const auto& words = sentence.words;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const bool is_modal = words[i] == "could" || words[i] == "should" || words[i] == "can" || words[i] == "would";
+    if (is_modal && (words[i + 1] == "we" || words[i + 1] == "it" || words[i + 1] == "this"))
+      return Mood::kHypothetical;
+  }
+  const bool of_others = sentence.has_word({"anyone", "anybody", "someone", "somebody", "others"});
+  const bool seeing = sentence.has_word({"see", "seen", "sees", "seeing", "experience", "experiencing", "notice",
+                                         "noticed", "have", "having", "get", "getting", "observe"});
+  if (of_others && seeing && sentence.has_word({"else", "also", "too", "same", "others"})) return Mood::kAsserted;
+  return std::nullopt;
+}
+
+Mood mood_of(const Sentence& sentence) {
+  const bool is_question = sentence.text.ends_with('?') || sentence.text.ends_with("\xef\xbc\x9f");
+  if (const auto mood = is_question ? mood_of_question(sentence) : std::nullopt) return *mood;
+  if (is_question) return Mood::kAsked;
+  const bool wonders =
+      sentence.has_stem({"wonder"}) || (sentence.has_word({"question"}) && sentence.is_of_writer()) ||
+      (sentence.has_word({"could", "can", "would"}) && sentence.has_word({"you", "someone", "anyone"}));
+  if (wonders) return Mood::kAsked;
+  if (begins_as_instruction(sentence)) return Mood::kInstruction;
+  return is_hypothetical(sentence) ? Mood::kHypothetical : Mood::kAsserted;
+}
+
+// The length of what ends a sentence at `at`; 0: nothing does.
+std::size_t end_of_sentence(std::string_view text, std::size_t at) {
+  for (const std::string_view mark : {"\xe3\x80\x82", "\xef\xbc\x9f", "\xef\xbc\x81"}) {  // of Chinese and Japanese
+    if (text.substr(at).starts_with(mark)) return mark.size();
+  }
+  // "The result should be [300000, 300000]: CUDA out of memory" tells two things.
+  constexpr std::ptrdiff_t kFewestBefore = 3;
+  const auto within = [&](char quote) { return std::ranges::count(text.substr(0, at), quote) % 2 == 1; };
+  if (text[at] == ':' && at + 1 < text.size() && is_blank(text[at + 1]) && !within('`') && !within('"'))
+    return std::ranges::count(text.substr(0, at), ' ') >= kFewestBefore ? 1 : 0;
+  if (text[at] != '.' && text[at] != '!' && text[at] != '?') return 0;
+  std::size_t end = at + 1;
+  while (end < text.size() && std::string_view(".!?*`\")'").contains(text[end])) ++end;
+  if (end >= text.size()) return end - at;
+  const std::string_view before = text.substr(0, at);
+  const bool is_short = before.ends_with("i.e") || before.ends_with("e.g") || before.ends_with("etc") ||
+                        before.ends_with("vs") || before.ends_with("..");
+  return is_blank(text[end]) && !is_short ? end - at : 0;
+}
+
+}  // namespace
+
+std::vector<Sentence> split_sentences(std::string_view raw, std::int64_t line, std::int64_t last_line) {
+  std::vector<Sentence> sentences;
+  const std::string_view text = without_bullet(raw);
+  std::size_t begin = 0;
+  const auto take = [&](std::size_t end) {
+    Sentence sentence{.text = std::string(trim(text.substr(begin, end - begin))), .line = line, .last_line = last_line};
+    while (!sentence.text.empty() && std::string_view("*`\"').").contains(sentence.text.back()))
+      sentence.text.pop_back();
+    sentence.words = split_words(sentence.text);
+    sentence.mood = mood_of(sentence);
+    if (!sentence.words.empty()) sentences.push_back(std::move(sentence));
+    begin = end;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = end_of_sentence(text, at);
+    if (length > 0) take(at + length);
+    at += std::max<std::size_t>(length, 1);
+  }
+  if (begin < text.size()) take(text.size());
+  return sentences;
+}
+
+}  // namespace vramfit::ingest

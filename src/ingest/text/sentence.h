@@ -1,0 +1,49 @@
+// Prose that people write around a log: whether a line is some, its sentences, their words, and their mood. "When a job
+// is killed, the scheduler should say so" has all the words of a failure, and nothing failed.
+#ifndef VRAMFIT_INGEST_TEXT_SENTENCE_H
+#define VRAMFIT_INGEST_TEXT_SENTENCE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit::ingest {
+
+enum class Mood {
+  kAsserted,      // it is said that it is so
+  kAsked,         // a question
+  kHypothetical,  // a wish, a condition, what may happen to anybody
+  kInstruction,   // what is to be done, or was changed in a program: "Fix a crash in the export"
+};
+
+struct Sentence {
+  std::string text;
+  std::vector<std::string> words;  // lower case; names of programs with their underscores and dots are one
+  Mood mood = Mood::kAsserted;
+  std::int64_t line = 0;  // the first and
+  std::int64_t last_line = 0;
+
+  // Where the first of `stems` begins a word from `from` on; size() if none does.
+  std::size_t find_stem(std::initializer_list<std::string_view> stems, std::size_t from = 0) const;
+  std::size_t find_word(std::initializer_list<std::string_view> any, std::size_t from = 0) const;
+  bool has_stem(std::initializer_list<std::string_view> stems) const { return find_stem(stems) < words.size(); }
+  bool has_word(std::initializer_list<std::string_view> any) const { return find_word(any) < words.size(); }
+  bool is_of_writer() const;  // "I", "my", "we": what somebody saw
+};
+
+// A line of a program's source, a shell's or a diff's; `line` is without prefix.
+bool is_code(std::string_view line);
+// Something that a program printed as an error: "ValueError: ...", "slurmstepd: error: ...".
+bool is_error_line(std::string_view line);
+// Words of somebody, not a program's: neither code nor table nor error.
+bool is_prose(std::string_view line);
+
+// The sentences of prose. Ends of lines are none of sentences.
+std::vector<Sentence> split_sentences(std::string_view text, std::int64_t line, std::int64_t last_line);
+
+}  // namespace vramfit::ingest
+
+#endif

@@ -1,0 +1,196 @@
+#include "ingest/text/told_cause.h"
+
+#include <algorithm>
+
+#include "ingest/text/cursor.h"
+
+namespace vramfit::ingest {
+namespace {
+
+using Parts = std::initializer_list<std::string_view>;
+
+bool has_any_part(const Sentence& sentence, Parts parts) {
+  return std::ranges::any_of(parts, [&](std::string_view part) { return contains_ignoring_case(sentence.text, part); });
+}
+
+bool is_not(std::string_view word) {
+  return word == "no" || word == "not" || word == "never" || word == "nothing" || word == "nobody" ||
+         word == "without" || word.ends_with("n't");
+}
+bool has_negation(const Sentence& sentence) {
+  return std::ranges::any_of(sentence.words, is_not) || has_any_part(sentence, {"没有", "없"});
+}
+
+bool names_a_card(const Sentence& sentence) {
+  return sentence.has_stem({"gpu", "card", "vram", "cuda", "device"}) ||
+         has_any_part(sentence, {"gpu", "显卡", "显存", "vram"});
+}
+// "GPU 0", "cuda:0", "the same card": one of several.
+bool names_one_card(const Sentence& sentence) {
+  return has_any_part(sentence,
+                      {"gpu0",      "gpu 0",      "gpu #0",    "gpu:0",       "cuda:0",  "cuda 0",   "device 0",
+                       "card 0",    "same gpu",   "same card", "same device", "one gpu", "one card", "single gpu",
+                       "first gpu", "first card", "gpu-0",     "rank 0's",    "同一",    "第一张"});
+}
+
+// "13 workers", "every rank", "4 processes": more than one of them.
+bool counts_several(const Sentence& sentence) {
+  const auto is_process = [](std::string_view word) {
+    return word.contains("worker") || word.starts_with("process") || word.starts_with("rank") ||
+           word.starts_with("replica") || word.starts_with("instance") || word.starts_with("proc") ||
+           word.contains("进程");
+  };
+  for (std::size_t i = 0; i < sentence.words.size(); ++i) {
+    const std::string_view word = sentence.words[i];
+    if (!is_process(word)) continue;
+    // "开了13个worker": a number within the word that Chinese writes in one
+    for (std::size_t at = 0; at < word.size(); ++at) {
+      if (is_digit(word[at]) && word[at] != '0' &&
+          (word[at] != '1' || (at + 1 < word.size() && is_digit(word[at + 1]))) &&
+          static_cast<unsigned char>(word[0]) >= 0x80)
+        return true;
+    }
+    for (std::size_t k = i > 4 ? i - 4 : 0; k < i; ++k) {
+      const std::string_view count = sentence.words[k];
+      const auto number = to_integer(count);
+      if ((number && *number > 1) || count == "all" || count == "every" || count == "each" || count == "several" ||
+          count == "multiple" || count == "many" || count == "four" || count == "eight" || count == "two" ||
+          count == "both" || count == "these")
+        return true;
+    }
+  }
+  return false;
+}
+
+bool says_holding(const Sentence& sentence) {
+  return sentence.has_stem({"use",     "using", "occup",   "hold",  "held",  "take",    "taking", "took",
+                            "running", "kept",  "hog",     "fill",  "keep",  "sit",     "eat",    "block",
+                            "left",    "share", "sharing", "alive", "resid", "allocat", "on"}) ||
+         has_any_part(sentence, {"占", "集中", "都在"});
+}
+
+// Somebody else's process, or one that was left; "no other process" is none.
+bool says_others(const Sentence& sentence) {
+  std::size_t other = sentence.find_stem({"zombie", "orphan", "colleague", "coworker", "labmate", "defunct"});
+  if (other == sentence.words.size() &&
+      has_any_part(sentence, {"someone else", "somebody else", "other people", "other users", "another user"}))
+    other = sentence.find_word({"someone", "somebody", "other", "another"});
+  const bool also = has_any_part(sentence, {" as well", " also ", " too"}) &&
+                    has_any_part(sentence, {"this card", "this gpu", "same card", "same gpu", "that card", "that gpu"});
+  if (other == sentence.words.size() && also)
+    return !sentence.has_word({"i", "we"}) || sentence.has_word({"my", "his", "her", "their"});
+  if (other == sentence.words.size()) {
+    other = sentence.find_word({"other", "another", "previous", "old", "stale", "crashed", "leftover", "killed",
+                                "earlier", "dead", "else's", "last", "aborted"});
+    const std::size_t thing =
+        sentence.find_stem({"process", "job", "run", "kernel", "notebook", "program", "script", "training", "user",
+                            "session", "container", "instance", "server", "experiment"},
+                           other);
+    if (thing >= sentence.words.size() || thing > other + 3) return false;
+  }
+  for (std::size_t i = other > 3 ? other - 3 : 0; i < other; ++i) {
+    if (is_not(sentence.words[i])) return false;
+  }
+  return other < sentence.words.size() && !has_any_part(sentence, {"没有"});
+}
+
+bool says_works(const Sentence& sentence) {
+  return sentence.has_word({"works",      "work",        "worked",   "ok",     "okay",    "fine",         "solved",
+                            "solves",     "solve",       "fixed",    "fixes",  "helped",  "helps",        "gone",
+                            "disappears", "disappeared", "succeeds", "passes", "passed",  "able",         "normal",
+                            "normally",   "runs",        "ran",      "trains", "success", "successfully", "completes",
+                            "finishes",   "fits",        "through",  "can"}) &&
+         !std::ranges::any_of(sentence.words, [](const std::string& word) {
+           return word == "not" || word == "doesn't" || word == "didn't" || word == "can't" || word == "cannot";
+         });
+}
+bool says_fails(const Sentence& sentence) {
+  return has_any_part(
+      sentence, {"oom", "out of memory", "out-of-memory", "outofmemory", "unable", "crash", "fail", "error", "exited",
+                 "dies", "died", "runs out", "ran out", "so much", "too much", "can't", "cannot", "killed"});
+}
+
+// A part of the sentence in which the training goes well, beside another in which something fails.
+bool says_training_works(const Sentence& sentence) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= sentence.words.size(); ++i) {
+    const bool is_end = i == sentence.words.size() || sentence.words[i] == "," || sentence.words[i] == "but" ||
+                        sentence.words[i] == "while" || sentence.words[i] == "whereas" ||
+                        sentence.words[i] == "however" || sentence.words[i] == "although";
+    if (!is_end) continue;
+    Sentence part{.words = {sentence.words.begin() + static_cast<std::ptrdiff_t>(begin),
+                            sentence.words.begin() + static_cast<std::ptrdiff_t>(i)}};
+    for (const std::string& word : part.words) part.text += word + " ";
+    if (part.has_stem({"train", "epoch"}) && !part.has_stem({"eval", "valid"}) && says_works(part) && !says_fails(part))
+      return true;
+    begin = i + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string_view> told_causes(const Sentence& sentence) {
+  std::vector<std::string_view> causes;
+  if (sentence.mood == Mood::kAsked) {  // what stands before the question is said: "all are on gpu 0, can I choose?"
+    const auto last = std::ranges::find(sentence.words.rbegin(), sentence.words.rend(), ",");
+    std::size_t end = sentence.text.rfind(',');
+    if (end == kNowhere) end = sentence.text.rfind("\xef\xbc\x8c");
+    if (last == sentence.words.rend() || end == kNowhere) return causes;
+    Sentence said{.text = sentence.text.substr(0, std::min(end, sentence.text.size())),
+                  .words = {sentence.words.begin(), last.base() - 1},
+                  .mood = Mood::kAsserted};
+    return told_causes(said);
+  }
+  if (sentence.mood != Mood::kAsserted) return causes;
+  const bool denied = has_negation(sentence);
+  if (counts_several(sentence) && names_one_card(sentence) && says_holding(sentence) &&
+      !has_any_part(sentence, {"no other"}))
+    causes.push_back("told_own_many");
+  if (says_others(sentence) && says_holding(sentence) && names_a_card(sentence)) causes.push_back("told_others");
+  if (has_any_part(sentence, {"cuda:1", "cuda(1)", "cuda:2", "cuda(2)", "cuda:3", "cuda(3)", "gpu 1", "gpu1", "gpu 2",
+                              "gpu 3", "second gpu", "second card", "other gpu", "other card"}) &&
+      (sentence.is_of_writer() || sentence.has_stem({"empty", "idle", "free", "unused", "select", "set", "choose"})))
+    causes.push_back("told_means_card");
+  const bool pins = has_any_part(sentence, {"pin_memory", "pinned memory", "pinning", "pin memory"});
+  const bool off = has_any_part(sentence, {"false", "without", "disabl", "turn off", "turned off", "turning off",
+                                           "off ", " off", "skip", "no validation", "remov", "no pin"});
+  if (pins && off && says_works(sentence)) causes.push_back("told_pin_cured");
+  const bool loads =
+      has_any_part(sentence, {"resum", "checkpoint", "load_state", "pretrained weights", "restor", "reload"});
+  const bool fresh = has_any_part(
+      sentence, {"from scratch", "without load", "without resum", "without the checkpoint", "without a checkpoint",
+                 "fresh start", "fresh run", "starting fresh", "not loading", "new run", "first run"});
+  if (loads && says_fails(sentence)) causes.push_back("told_load_fails");
+  if (fresh && says_works(sentence)) causes.push_back("told_fresh_works");
+  const bool evaluates = (sentence.has_stem({"eval", "valid", "predict"}) ||
+                          sentence.has_word({"val", "testing", "test"}) || has_any_part(sentence, {"val="}));
+  const bool trains = sentence.has_stem({"train", "epoch"});
+  const bool cured_without = evaluates && off && says_works(sentence) && !pins;
+  if (evaluates && (says_fails(sentence) || cured_without || sentence.text.ends_with(':')))
+    causes.push_back("told_eval_fails");
+  if (says_training_works(sentence) || (evaluates && off && says_works(sentence)) ||
+      (trains && sentence.has_word({"needs", "takes", "only", "uses"}) && evaluates) ||
+      (evaluates && has_any_part(sentence, {"after finish", "after training", "after the train", "end of the epoch",
+                                            "end of epoch", "while training"})))
+    causes.push_back("told_train_works");
+  if (evaluates &&
+      sentence.has_stem({"accumulat", "gather", "concat", "append", "collect", "stor", "keep", "kept", "stack"}) &&
+      sentence.has_stem({"logit", "pred", "output", "result", "score", "feature", "prob", "embedding"}))
+    causes.push_back("told_eval_gathers");
+  if (sentence.has_stem({"long", "outlier", "above", "huge"}) &&
+      sentence.has_stem({"utteranc", "sequenc", "sentenc", "sampl", "audio", "document", "clip", "input", "text",
+                         "prompt", "recording", "example", "article"}) &&
+      !has_any_part(sentence, {"no longer", "as long as", "takes long", "long time", "how long"}) && !denied)
+    causes.push_back("told_long_input");
+  if (sentence.has_stem({"logit"}) && has_any_part(sentence, {"vocab"})) causes.push_back("told_logits");
+  if (has_any_part(sentence, {"mem_fraction", "mem-fraction", "gpu_memory_utilization", "gpu-memory-utilization"}) &&
+      says_fails(sentence))
+    causes.push_back("told_server_share");
+  if (has_any_part(sentence, {"max_split_size", "expandable_segments", "garbage_collection_threshold", "alloc_conf"}) &&
+      has_any_part(sentence, {"error", "bug", "crash", "assert", "invalid", "occurs"}))
+    causes.push_back("told_allocator");
+  return causes;
+}
+
+}  // namespace vramfit::ingest

@@ -1,0 +1,144 @@
+#include "ingest/text/told_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ingest/text/read_text.h"
+#include "ingest/text/refused_request.h"
+#include "ingest/text/told_cause.h"
+
+namespace vramfit::ingest {
+namespace {
+
+using model::ToldKind;
+using model::ToldOf;
+
+std::optional<model::ToldSentence> told_in(std::string_view text) {
+  std::optional<model::ToldSentence> told;
+  for (const Sentence& sentence : split_sentences(text, 1, 1)) {
+    if (auto one = read_told(sentence, told)) told = std::move(one);
+  }
+  return told;
+}
+
+bool is_told(std::string_view text, std::string_view cause) {
+  for (const Sentence& sentence : split_sentences(text, 1, 1)) {
+    const auto causes = told_causes(sentence);
+    if (std::ranges::find(causes, cause) != causes.end()) return true;
+  }
+  return false;
+}
+
+TEST(Prose, is_no_code_no_error_and_no_table) {
+  for (const char* text : {"The job dies after an hour.", "> it grows with each step", "- memory stays where it was"})
+    EXPECT_TRUE(is_prose(text)) << text;
+  for (const char* text :
+       {"for i, x in enumerate(loader):", "total += loss.item()", "\"CUDA out of memory\",", "ValueError: it is not so",
+        "|  0  NVIDIA A100  |  10MiB /  40960MiB |", "    return self.head(x)", "pip install torch"})
+    EXPECT_FALSE(is_prose(text)) << text;
+}
+
+TEST(Mood, is_of_the_sentence_and_not_of_its_words) {
+  const auto mood = [](std::string_view text) { return split_sentences(text, 1, 1).at(0).mood; };
+  EXPECT_EQ(mood("My job was killed by the kernel."), Mood::kAsserted);
+  EXPECT_EQ(mood("When I run it, my job is killed."), Mood::kAsserted);
+  EXPECT_EQ(mood("Some of your processes may have been killed."), Mood::kAsserted);
+  EXPECT_EQ(mood("When a job is killed, the scheduler should say so."), Mood::kHypothetical);
+  EXPECT_EQ(mood("If you see exit code 137, raise the limit."), Mood::kHypothetical);
+  EXPECT_EQ(mood("v2.1: fixed a crash in the export."), Mood::kInstruction);
+  EXPECT_EQ(mood("Handling out-of-memory errors in the finder."), Mood::kInstruction);
+  EXPECT_EQ(mood("Disabling it solved the problem."), Mood::kAsserted);
+  EXPECT_EQ(mood("How much memory does it need?"), Mood::kAsked);
+}
+
+TEST(ToldMemory, rises_in_whatever_order_and_tense) {
+  for (const char* text :
+       {"Each time I call predict() the VRAM usage went up a little.", "RAM: steadily increasing.",
+        "as training goes on, the allocated memory gets larger and larger",
+        "The footprint of the GPU memory grew until it crashed", "after every batch 20 MB more are in use",
+        "Memory is never released between requests, it piles up over time.",
+        "I'm not sure why gpu memory climbs from epoch to epoch, every epoch a bit.",
+        "Der GPU-Speicher wächst mit jedem Schritt", "显存随着训练一直增加"}) {
+    const auto told = told_in(text);
+    ASSERT_TRUE(told) << text;
+    EXPECT_EQ(told->kind, ToldKind::kRises) << text;
+  }
+  EXPECT_EQ(told_in("my RAM grows every epoch")->of, ToldOf::kHost);
+  EXPECT_EQ(told_in("the GPU RAM grows every epoch")->of, ToldOf::kCard);
+}
+
+TEST(ToldMemory, does_not_rise_with_a_size_in_a_wish_or_where_it_is_denied) {
+  for (const char* text :
+       {"GPU memory grows with the batch size.", "Memory would grow every epoch without this.",
+        "VRAM usage does not increase over time.", "The loss keeps growing every epoch and memory is stable.",
+        "How does memory grow with each layer?", "I get a memory error when increasing the batch size every time."}) {
+    const auto told = told_in(text);
+    EXPECT_TRUE(!told || told->kind != ToldKind::kRises) << text;
+  }
+  EXPECT_TRUE(told_in("There is no increase in memory after each run.")->denies_growth);
+}
+
+TEST(ToldMemory, is_trouble_where_it_is_full_or_something_stopped) {
+  for (const char* text : {"VRAM is at 15.7/16 GB and it is very slow.", "The whole machine froze in the first epoch.",
+                           "it takes way too much memory", "a second job can't start on the same GPU",
+                           "Then my notebook dies without a message."}) {
+    const auto told = told_in(text);
+    ASSERT_TRUE(told) << text;
+    EXPECT_EQ(told->kind, ToldKind::kTrouble) << text;
+  }
+  for (const char* text : {"Memory stays at 5 GB.", "No OOM since then.", "RAM is at 35 % all along."})
+    EXPECT_EQ(told_in(text)->kind, ToldKind::kIsWell) << text;
+}
+
+TEST(ToldCause, is_what_the_writer_saw_and_not_what_is_asked) {
+  EXPECT_TRUE(is_told("Our 8 workers all sit on GPU 0.", "told_own_many"));
+  EXPECT_TRUE(is_told("开了4个worker，都在gpu0上，怎么办？", "told_own_many"));
+  EXPECT_TRUE(is_told("An old process still holds the card.", "told_others"));
+  EXPECT_FALSE(is_told("No other process uses the card.", "told_others"));
+  EXPECT_FALSE(is_told("Please check whether another process is using the GPU.", "told_others"));
+  EXPECT_TRUE(is_told("With pin_memory turned off it works.", "told_pin_cured"));
+  EXPECT_TRUE(is_told("It fails after resuming from a checkpoint.", "told_load_fails"));
+  EXPECT_TRUE(is_told("Training from scratch is fine.", "told_fresh_works"));
+  EXPECT_TRUE(is_told("Training passes, but the validation runs out of memory.", "told_train_works"));
+}
+
+TEST(LoopPrint, is_memory_by_its_unit_its_label_or_the_call) {
+  const auto read = [](const std::string& line, int rounds, bool rises, const std::string& before = "") {
+    std::string text = before;
+    for (int i = 0; i < rounds; ++i) {
+      std::string one = line;
+      one.replace(one.find('$'), 1, std::to_string(i));
+      one.replace(one.find('%'), 1, std::to_string(rises ? 400000000 + 300000000LL * i : 500000000LL));
+      text += one + "\n";
+    }
+    return parse_text_evidence(text, "log").training.size();
+  };
+  EXPECT_EQ(read("round $: %", 6, true, "print(i, torch.cuda.memory_allocated())\n"), 6u);
+  EXPECT_EQ(read("round $ used %", 6, true), 6u);
+  EXPECT_EQ(read("round $ tokens %", 6, true), 0u);
+  EXPECT_EQ(read("round $: %", 6, true), 0u) << "a number that nothing tells the meaning of";
+}
+
+TEST(RefusedRequest, is_known_by_an_allocators_name_and_an_amount) {
+  const auto dump = parse_refused_request("NvDecBufferAllocator: unable to reserve 512 MiB of device memory");
+  ASSERT_TRUE(dump);
+  EXPECT_EQ(dump->program, "NvDecBufferAllocator");
+  EXPECT_EQ(dump->sizes.at(0).bytes.value, base::Bytes::mib(512));
+  EXPECT_FALSE(parse_refused_request("failed to allocate 512 MiB of device memory"));
+  EXPECT_FALSE(parse_refused_request("MemoryPoolManager: allocated 512 MiB"));
+}
+
+TEST(Post, takes_out_what_did_not_happen) {
+  const auto kills = [](const std::string& text) { return parse_text_evidence(text, "post").host_kills.size(); };
+  EXPECT_EQ(kills("When a job is killed by the OOM killer, the scheduler should say so.\n"), 0u);
+  EXPECT_EQ(kills("My job was killed by the OOM killer.\n"), 1u);
+  EXPECT_EQ(kills("FATAL = [\n    \"std::bad_alloc\",\n]\n"), 0u);
+  EXPECT_EQ(kills("## Summary\nThe message will now read\n\n    job 3 was killed by the OOM killer\n"), 0u);
+  EXPECT_EQ(kills("I see\n\n    job 3 was killed by the OOM killer\n"), 1u);
+  EXPECT_EQ(parse_text_evidence("Does it need a card with 24 GB?\n", "post").files[0].genre, model::Genre::kQuestion);
+}
+
+}  // namespace
+}  // namespace vramfit::ingest
