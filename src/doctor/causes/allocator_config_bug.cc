@@ -32,6 +32,10 @@ void find_allocator_config_bug(const Scene& scene, Draft& draft) {
       look_at_text(scene, exception.message, {traceback.at.file, exception.last_line, exception.message}, draft);
     }
   }
+  const model::Remarkable* told = find_remark(scene, "told_allocator");
+  if (told != nullptr && !scene.oom_has_numbers) {
+    draft.weigh(0.5).because(told->at, "who wrote this names settings of the allocator with which it fails");
+  }
   for (const model::Remarkable& remark : scene.texts.remarks) look_at_text(scene, remark.at.text, remark.at, draft);
   // The largest hole would have done: only the missed block of the retry explains that.
   for (const SnapshotFacts& facts : scene.snapshots) {

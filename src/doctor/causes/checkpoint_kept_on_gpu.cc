@@ -43,6 +43,12 @@ void find_checkpoint_kept_on_gpu(const Scene& scene, Draft& draft) {
     const StackEntry* resume = scene.stack.in_code({"optimizer.load_state_dict(", "optim.load_state_dict("});
     if (resume != nullptr) draft.weigh(0.7).because(*resume, "a loaded optimizer state is copied on the card here");
   }
+  const model::Remarkable* fails = find_remark(scene, "told_load_fails");
+  const model::Remarkable* works = find_remark(scene, "told_fresh_works");
+  if (fails != nullptr && works != nullptr) {
+    draft.weigh(0.85).because(fails->at, "it fails once a checkpoint was loaded");
+    draft.because(works->at, "and does not without: the same training, but for what was loaded");
+  }
   if (draft.is_empty()) return;
   draft.fix({"Read checkpoints into host memory and drop the dictionary after use",
              "state = torch.load(PATH, map_location=\"cpu\")\nmodel.load_state_dict(state)\ndel state", std::nullopt,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
@@ -67,28 +69,54 @@ void look_at_status(const Scene& scene, Draft& draft) {
   }
 }
 
+// What a path ends with: "python" of "/opt/conda/bin/python".
+std::string_view program_of(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+// Beside a large process, several of the same program that are small and alike: a context each, perhaps with weights.
+bool is_beside(const model::GpuProcess& large, const model::GpuProcess& small) {
+  if (!small.memory || small.gpu != large.gpu || small.pid == large.pid) return false;
+  if (program_of(small.name) != program_of(large.name)) return false;
+  return is_context_sized(small.memory) || small.memory->value.count() * 5 < large.memory->value.count();
+}
+
 // One program's processes on one card: one that works there, and several that hold a context's worth alone.
 void look_at_one_program(const Scene& scene, Draft& draft) {
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
     for (const model::GpuProcess& worker : status.processes) {
       if (!worker.memory || worker.name.empty() || is_context_sized(worker.memory)) continue;
-      std::int64_t beside = 0;
+      std::vector<const model::GpuProcess*> beside;
       model::Bytes sum;
       for (const model::GpuProcess& process : status.processes) {
-        if (process.gpu != worker.gpu || process.name != worker.name || process.pid == worker.pid) continue;
-        if (!is_context_sized(process.memory)) continue;
-        ++beside;
+        if (!is_beside(worker, process)) continue;
+        beside.push_back(&process);
         sum += process.memory->value;
       }
-      if (beside < 2) continue;
+      if (beside.size() < 2) continue;
+      const auto [least, most] =
+          std::ranges::minmax(beside, {}, [](const auto* process) { return process->memory->value; });
+      const bool are_alike = most->memory->value.count() * 4 < least->memory->value.count() * 5;
+      if (!are_alike && !is_context_sized(most->memory)) continue;
       draft.weigh(scene.has_failure() ? 0.84 : 0.75);
       if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
-      draft.because(worker.at,
-                    fmt::format("beside this process of {}, {} more of {} hold a context each on GPU {}: {} in all",
-                                show(worker.memory), beside, worker.name, worker.gpu.value_or(0), show(sum)));
+      draft.because(
+          worker.at,
+          fmt::format("beside this process of {}, {} more of {} hold a context each on GPU {}: {} in all",
+                      show(worker.memory), beside.size(), program_of(worker.name), worker.gpu.value_or(0), show(sum)));
       return;
     }
   }
+}
+
+// Who was there says so: it outweighs what a framework's message supposes.
+void look_at_what_writer_says(const Scene& scene, Draft& draft) {
+  const model::Remarkable* told = find_remark(scene, "told_own_many");
+  if (told == nullptr ||
+      !(scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty()))
+    return;
+  draft.weigh(0.78).because(told->at, "who wrote this says that several of the job's processes are on this card");
 }
 
 void find_extra_contexts_in_run(const Scene& scene, Draft& draft) {
@@ -120,6 +148,7 @@ void find_extra_contexts(const Scene& scene, Draft& draft) {
   find_extra_contexts_in_message(scene, draft);
   look_at_status(scene, draft);
   if (draft.is_empty()) look_at_one_program(scene, draft);
+  look_at_what_writer_says(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"In each rank choose the card before anything touches CUDA",
              "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\nstate = torch.load(path, map_location=\"cpu\")",

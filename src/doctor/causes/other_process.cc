@@ -179,10 +179,22 @@ void look_at_what_was_left(const Scene& scene, Draft& draft) {
   }
 }
 
+// Who was there says so, and the message's numbers, where there are any, leave room for it.
+void look_at_what_others_are_told(const Scene& scene, Draft& draft) {
+  const model::Remarkable* told = find_remark(scene, "told_others");
+  const Size gap = scene.terms.others ? scene.terms.others : scene.terms.outside;
+  if (told == nullptr || (gap && share(gap, scene.terms.total) < 0.08)) return;
+  if (!scene.has_failure() && scene.texts.oom_mentions.empty() && scene.texts.memory_words.empty()) return;
+  // The job is meant for another card: VF402.
+  draft.weigh(find_remark(scene, "told_means_card") != nullptr ? 0.6 : 0.76);
+  draft.because(told->at, "who wrote this says that somebody else is on the card");
+}
+
 void find_other_process(const Scene& scene, Draft& draft) {
   if (!scene.has_failure()) look_at_what_was_left(scene, draft);
   find_other_process_in_message(scene, draft);
   look_at_others_in_status(scene, draft);
+  look_at_what_others_are_told(scene, draft);
   if (scene.has_run() && scene.run_failed_for_memory()) {
     for (const model::DeviceResult& device : scene.run()->devices) {
       if (device.index != scene.run()->peak_device || share(device.occupied, device.total) < 0.1) continue;

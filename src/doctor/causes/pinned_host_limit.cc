@@ -22,6 +22,10 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
                               "a message without numbers comes from the driver, not from PyTorch's pool; under WSL it "
                               "is mostly host memory that cannot be pinned");
   }
+  if (const model::Remarkable* cured = find_remark(scene, "told_pin_cured");
+      cured != nullptr && !scene.oom_has_numbers) {
+    draft.weigh(0.8).because(cured->at, "without pinned memory it works, says who wrote this");
+  }
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (!mentions(error.message, {"cudahostalloc", "cudahostregister", "cudamallochost"}) &&
         !mentions(error.call, {"cudahostalloc", "cudahostregister", "cudamallochost"})) {

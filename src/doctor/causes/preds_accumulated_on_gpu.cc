@@ -65,10 +65,19 @@ void find_preds_accumulated_on_gpu(const Scene& scene, Draft& draft) {
       draft.weigh(deep ? 0.25 : scene.at.evaluation && names ? 0.87 : scene.at.evaluation ? 0.75 : 0.6);
       draft.because(*joined, "results of many batches are joined on the card here: the parts and the whole are alive");
     }
+    const StackEntry* kept = scene.at.evaluation ? scene.stack.in_own_code({".append(", ".extend("}) : nullptr;
+    if (draft.is_empty() && kept != nullptr &&
+        !mentions(kept->frame.code, {".item()", ".cpu()", ".numpy()", ".tolist()"})) {
+      draft.weigh(0.62).because(*kept, "results of each batch of an evaluation are kept on the card here");
+    }
     if (!draft.is_empty() && scene.oom_has_numbers) {
       draft.because(scene.oom_line(),
                     fmt::format("{} asked for at once, with {} live", show(scene.terms.tried), show(scene.terms.live)));
     }
+  }
+  const model::Remarkable* gathers = find_remark(scene, "told_eval_gathers");
+  if (gathers != nullptr && find_remark(scene, "told_eval_fails") != nullptr) {
+    draft.weigh(0.68).because(gathers->at, "results of an evaluation are kept until its end, says who wrote this");
   }
   if (draft.is_empty()) return;
   draft.fix({"Count as you go, or move each batch's results to the host",

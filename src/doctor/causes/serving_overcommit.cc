@@ -180,6 +180,10 @@ void find_serving_overcommit(const Scene& scene, Draft& draft) {
   if (scene.oom != nullptr && mentions(scene.oom->speaker.process, {"vllmworker", "enginecore", "vllm", "sglang"})) {
     draft.weigh(0.72).because(scene.oom_line(), "a server's worker says so");
   }
+  if (const model::Remarkable* told = find_remark(scene, "told_server_share");
+      told != nullptr && scene.oom == nullptr) {
+    draft.weigh(0.55).because(told->at, "who wrote this turned the server's share of the card up and down");
+  }
   if (draft.is_empty()) return;
   if (scene.oom != nullptr && scene.terms.private_pools) {
     draft.because(scene.oom_line(), fmt::format("{} lie in pools of CUDA graphs", show(scene.terms.private_pools)));

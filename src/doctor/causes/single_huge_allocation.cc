@@ -1,5 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
 #include "doctor/causes/causes.h"
 #include "doctor/printed_shape.h"
 #include "doctor/remedies.h"
@@ -23,7 +29,69 @@ bool look_at_metal(const Scene& scene, Draft& draft) {
   return false;
 }
 
+// "[9075063, 200]": the shapes in brackets of a line.
+std::vector<std::vector<double>> find_shapes(std::string_view text) {
+  std::vector<std::vector<double>> shapes;
+  for (std::size_t open = text.find('['); open != std::string_view::npos; open = text.find('[', open + 1)) {
+    std::vector<double> shape;
+    std::size_t at = open + 1;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
+      double size = 0;
+      for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) size = size * 10 + (text[at] - '0');
+      shape.push_back(size);
+      while (at < text.size() && (text[at] == ',' || text[at] == ' ')) ++at;
+    }
+    if (shape.size() >= 2 && at < text.size() && text[at] == ']') shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+double elements_of(const std::vector<double>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<>());
+}
+
+// The elements of what two shapes make when one is stretched to the other's sizes; none where they don't go together.
+double elements_of_broadcast(const std::vector<double>& one, const std::vector<double>& other) {
+  if (one.size() != other.size()) return 0;
+  double product = 1;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    if (one[i] != other[i] && one[i] != 1 && other[i] != 1) return 0;
+    product *= std::max(one[i], other[i]);
+  }
+  return product;
+}
+
+// The bytes of the largest tensor of a line's shapes, in elements of four bytes.
+double largest_shape(std::string_view text) {
+  const auto shapes = find_shapes(text);
+  double most = 0;
+  for (const auto& shape : shapes) {
+    most = std::max(most, elements_of(shape));
+    for (const auto& other : shapes) most = std::max(most, elements_of_broadcast(shape, other));
+  }
+  return most * 4;
+}
+
+// Somebody tells the shape of what could not be made.
+void look_at_told_shape(const Scene& scene, Draft& draft) {
+  constexpr double kMostOfACard = 4.0 * (1 << 30);
+  if (scene.oom_has_numbers) return;
+  for (const auto* told : {&scene.texts.oom_mentions, &scene.texts.memory_words}) {
+    for (const model::SourceLine& at : *told) {
+      const double bytes = largest_shape(at.text);
+      if (bytes < kMostOfACard) continue;
+      draft.weigh(0.55).because(at,
+                                fmt::format("a tensor of this shape is {} in float32, and its gradient as much again",
+                                            show(Bytes(static_cast<std::int64_t>(bytes)))));
+      draft.fix({"Do it in parts: edges, pairs or rows of a chunk at a time", "for part in index.split(100_000): ...",
+                 std::nullopt, "a little slower", Applicability::kFillIn});
+      return;
+    }
+  }
+}
+
 void find_single_huge_allocation(const Scene& scene, Draft& draft) {
+  look_at_told_shape(scene, draft);
   if (scene.oom == nullptr && look_at_metal(scene, draft)) return;
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried) return;

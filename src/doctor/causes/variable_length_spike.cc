@@ -83,6 +83,11 @@ void find_variable_length_spike(const Scene& scene, Draft& draft) {
                               series.points.size(), show(series, trend.last)));
     break;
   }
+  const model::Remarkable* long_input = find_remark(scene, "told_long_input");
+  const bool is_told = !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty() || scene.oom != nullptr;
+  if (long_input != nullptr && is_told && !scene.has_run()) {
+    draft.weigh(0.52).because(long_input->at, "inputs that are longer than the rest, says who wrote this");
+  }
   if (draft.is_empty()) return;
   if (scene.oom != nullptr && scene.steps_done && *scene.steps_done > 1) {
     draft.because(*scene.steps_seen, fmt::format("it had done {} steps before", *scene.steps_done));

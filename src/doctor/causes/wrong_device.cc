@@ -80,8 +80,18 @@ void look_at_names(const Scene& scene, Draft& draft) {
   }
 }
 
+// "My tensors go to cuda:1", and GPU 0 is full of somebody's: the first context is made on the first visible card.
+void look_at_what_is_meant(const Scene& scene, Draft& draft) {
+  const model::Remarkable* meant = find_remark(scene, "told_means_card");
+  const model::Remarkable* others = find_remark(scene, "told_others");
+  if (meant == nullptr || others == nullptr || !scene.has_failure() || scene.oom_has_numbers) return;
+  draft.weigh(0.75).because(meant->at, "the job is meant for a card that has room");
+  draft.because(others->at, "and another one is full: something of the job touches that one first");
+}
+
 void find_wrong_device(const Scene& scene, Draft& draft) {
   look_at_ranks(scene, draft);
+  look_at_what_is_meant(scene, draft);
   if (scene.oom != nullptr) look_at_names(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"Choose the card before Python starts", "CUDA_VISIBLE_DEVICES=1 python train.py", std::nullopt, "none",
