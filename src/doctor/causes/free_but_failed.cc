@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -7,7 +10,25 @@ namespace vramfit::doctor {
 
 namespace {
 
+// Another program's request, and what a line beside it says was free.
+void look_at_other_programs(const Scene& scene, Draft& draft) {
+  constexpr std::int64_t kLinesBeside = 6;
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    const auto asked = std::ranges::find(dump.sizes, "requested", &model::NamedBytes::name);
+    if (!says_failure(dump) || asked == dump.sizes.end()) continue;
+    for (const model::TrainingLogPoint& point : scene.texts.training) {
+      if (!point.free || point.at.file != dump.at.file || std::abs(point.at.line - dump.at.line) > kLinesBeside)
+        continue;
+      if (point.free->value.count() < asked->bytes.value.count() * 5 / 4) continue;
+      draft.weigh(0.75).because(dump.at, fmt::format("{} were asked for", show(asked->bytes)));
+      draft.because(point.at, fmt::format("and {} were free", show(point.free)));
+      return;
+    }
+  }
+}
+
 void find_free_but_failed(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr) look_at_other_programs(scene, draft);
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.free || !terms.tried || terms.allowed) return;
   if (surely_above(terms.live, terms.total) || !surely_above(terms.free, terms.tried)) return;

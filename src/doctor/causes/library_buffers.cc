@@ -31,6 +31,20 @@ void look_at_nccl(const Scene& scene, Draft& draft) {
   }
 }
 
+// What has an allocator of its own and asks the driver itself: a simulator, a compiler of engines, a decoder.
+void look_at_other_allocators(const Scene& scene, Draft& draft) {
+  if (scene.oom != nullptr) return;
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    const bool is_of_library = dump.kind == "refused" || (dump.kind == "oom" && lowered(dump.program) == "tensorrt");
+    if (!is_of_library || dump.sizes.empty()) continue;
+    draft.weigh(0.6).because(
+        dump.at, fmt::format("{} asked the driver for {} itself, outside PyTorch's pool, and got none", dump.program,
+                             show(dump.sizes.front().bytes)));
+    draft.title("A library beside PyTorch could not get the memory that it asked the driver for");
+    return;
+  }
+}
+
 // On a Mac: what Metal holds for this process beside PyTorch's pools.
 void look_at_mps_graphs(const Scene& scene, Draft& draft) {
   const model::OomMessage& oom = *scene.oom;
@@ -48,6 +62,7 @@ void look_at_mps_graphs(const Scene& scene, Draft& draft) {
 
 void find_library_buffers(const Scene& scene, Draft& draft) {
   look_at_nccl(scene, draft);
+  look_at_other_allocators(scene, draft);
   if (scene.is_of_mps()) return look_at_mps_graphs(scene, draft);
   const Terms& terms = scene.terms;
   if (scene.oom != nullptr && terms.context && terms.own_process) {

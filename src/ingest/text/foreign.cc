@@ -9,6 +9,7 @@
 #include "ingest/text/foreign_shapes.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/printed_size.h"
+#include "ingest/text/refused_request.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -32,6 +33,9 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (shape.words == "bfcarena::allocaterawinternal")
     return contains_ignoring_case(text, "fail") || contains_ignoring_case(text, "smaller than");
   if (contains_ignoring_case(text, "this is not a failure")) return false;
+  if (shape.words == ") from device: ")  // of CUDA, ROCm or whatever XLA runs on
+    return contains_ignoring_case(text, "out_of_memory") || contains_ignoring_case(text, "outofmemory") ||
+           contains_ignoring_case(text, "out of memory");
   if (shape.words == "of pinned memory") return contains_ignoring_case(text, "failed to allocate");
   if (shape.words == "in function alloc at") return text.contains("ggml-cuda");
   if (shape.words == "capture cuda graph failed") return contains_ignoring_case(text, "out of memory");
@@ -102,12 +106,19 @@ class ForeignReader final : public TextReader {
   void read(const LogLine& line, EvidenceSink& sink) override {
     if (open_ && take_stats(line.text)) return;
     auto dump = parse_foreign(line.text);
+    if (!dump) dump = parse_refused_request(line.whole);  // who asked may stand in brackets, as a prefix does
     if (!dump) {
       if (open_ && ++idle_ > kMostForeignIdleLines) finish(sink);
       return;
     }
     dump->at = sink.at(line);
     dump->speaker = line.speaker;
+    // An error without an amount, below the line that asked for it.
+    std::string_view above = line.before;
+    if (dump->kind == "oom" && dump->sizes.empty() && dump->program != "tensorflow") {
+      if (const auto requested = find_requested(take_line_above(above)))
+        dump->sizes.push_back({"requested", *requested});
+    }
     idle_ = 0;
     // The lines of one TensorFlow dump are one dump.
     if (open_ && dump->program == "tensorflow" && dump->kind == "bfc_dump") {
@@ -222,6 +233,15 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"profiled value 
                                                                 "cudamalloc",
                                                                 "failed to allocate cuda",
                                                                 "failed to allocate compute",
+                                                                "fail to allocate",
+                                                                "to reserve",
+                                                                "cannot reserve",
+                                                                "not reserve",
+                                                                "to allocate",
+                                                                "not allocate",
+                                                                "allocator",
+                                                                "out of memory allocating",
+                                                                "from device: ",
                                                                 "failed to allocate buffer",
                                                                 "in function alloc at",
                                                                 "unable to allocate",

@@ -17,7 +17,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
        {"curr_region_allocation_bytes_: ", "next_region", 1}}},
      {}},
     // Its pool asks for a part of the card at the start, and for less and less where that is refused.
-    {") from device: cuda_error_out_of_memory", "tensorflow", "oom", {{{"failed to allocate ", "requested"}}}, {}},
+    {") from device: ", "tensorflow", "oom", {{{"failed to allocate ", "requested"}}}, {}},
     {"dst tensor is not initialized", "tensorflow", "oom", {}, {}},
     {"failed to allocate memory for convolution", "tensorflow", "oom", {}, {}},
     {"failed to get convolution algorithm", "tensorflow", "oom", {}, {}},
@@ -114,6 +114,12 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
     {"rmm failure", "rmm", "oom", {}, {}},
     {"std::bad_alloc: out_of_memory", "rmm", "oom", {}, {}},
     {"cupy.cuda.memory.outofmemoryerror",
+     "cupy",
+     "oom",
+     {{{"out of memory allocating ", "requested"}, {"allocated so far: ", "in_use"}, {"limit set to: ", "limit"}}},
+     {}},
+    // The same without the module's name, as notebooks print it.
+    {"out of memory allocating",
      "cupy",
      "oom",
      {{{"out of memory allocating ", "requested"}, {"allocated so far: ", "in_use"}, {"limit set to: ", "limit"}}},

@@ -1,0 +1,129 @@
+"""What people write around logs: growth, who fills the card, what cured it; and what only sounds like a failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from doctor_calls import Doctor
+
+OOM = "RuntimeError: CUDA error: out of memory\n"
+
+CAUSES = {
+    "growth_beside_a_log": (
+        "leak_growth",
+        "epoch 4 loss 0.31\nHi all, each epoch the VRAM usage of my trainer is half a GB higher and it never goes "
+        "down again, so it keeps growing until the run stops.\n",
+    ),
+    "growth_without_the_word": ("leak_growth", "Every forward pass leaves 12 MB behind on the card. step 3 loss 0.9\n"),
+    "growth_of_the_host": ("host_ram_oom", "step 1 loss 3\nRAM climbs steadily until the whole server hangs.\n"),
+    "a_sum_of_losses": (
+        "graph_retained",
+        "The memory goes up with each iteration until OOM.\n\n    running_loss += loss\n\nWhat is wrong here?\n",
+    ),
+    "numbers_of_a_loop": (
+        "leak_growth",
+        "print(i, torch.cuda.memory_allocated())\n"
+        + "".join(f"{i} {400_000_000 + 310_000_000 * i}\n" for i in range(9)),
+    ),
+    "sizes_of_a_loop": ("leak_growth", "".join(f"[{i}] used {1.5 + 0.4 * i:.2f}GB loss=0.4\n" for i in range(9))),
+    "workers_on_one_card": (
+        "extra_contexts",
+        "Out of memory error on GPU 0. Cannot allocate 30.5MB memory on GPU 0, available memory is only 9.1MB.\n"
+        "Please check whether there is any other process using GPU 0.\n\n"
+        "> I start 9 uvicorn workers, and all of them put the model on gpu 0.\n",
+    ),
+    "a_process_that_was_left": (
+        "other_process",
+        OOM + "\nIt turned out that a zombie process of last night's run still occupied the GPU.\n",
+    ),
+    "another_card_was_meant": (
+        "wrong_device",
+        "I pass cuda:1 everywhere, that card is idle, and GPU 0 is used by another user's job.\n" + OOM,
+    ),
+    "unpinned_it_works": ("pinned_host_limit", OOM + "\nWith pin_memory=False in the loader it works.\n"),
+    "only_when_resumed": (
+        "checkpoint_kept_on_gpu",
+        "torch.cuda.OutOfMemoryError: CUDA out of memory.\n\nIt fails when I resume from a checkpoint. Training from "
+        "scratch works fine.\n",
+    ),
+    "only_the_evaluation": (
+        "eval_stage_blowup",
+        "torch.cuda.OutOfMemoryError: CUDA out of memory.\n\nAll training epochs are fine, the validation crashes.\n",
+    ),
+    "nonsense_of_another_vendor": (
+        "size_computation_bug",
+        "E xla/stream_executor/rocm/rocm_driver.cc:612] failed to allocate 99.50TiB (109401406963712 bytes) from "
+        "device: HIP_ERROR_OutOfMemory\n",
+    ),
+    "a_pool_without_its_module": (
+        "pool_growth_policy",
+        "OutOfMemoryError: Out of memory allocating 9,663,676,416 bytes (allocated so far: 15,032,385,536 bytes).\n",
+    ),
+    "an_allocator_that_nobody_knows": (
+        "library_buffers",
+        "SimDeviceBufferAllocator failed to allocate 1073741824 bytes\n",
+    ),
+}
+
+NOT_SAID_WELL = {
+    "a_card_at_the_brim": "step 4 loss 0.2\nMy VRAM is at 15.8/16 GB and each step takes a minute.\n",
+    "a_machine_that_freezes": "epoch 1 loss 0.8\nThen the whole desktop freezes and I have to restart it.\n",
+    "a_second_start": "JAX takes too much memory: a second run can't start on the same GPU.\nepoch 1 loss 0.4\n",
+    "a_reason_that_is_asked_for": "epoch 2 loss 0.4\nWhy does memory usage double in the second epoch?\n",
+}
+
+WELL = {
+    "a_question": "How much VRAM does it take to fine-tune the small model? Is a card with 12 GB enough?\n",
+    "a_wish": "When a job is killed by the OOM killer, the scheduler should say so.\n",
+    "a_change": "# fix: catch OOM in the exporter\n\n## What changed\n- Handle `CUDA out of memory` by a retry.\n",
+    "a_changelog": "v3.1\n- Fixed a memory leak in the prefetcher\n- Avoid running out of memory in the export\n",
+    "a_sample_of_a_message": (
+        "## Summary\nUsers see a bare word.\n\nThe message will now read\n\n    Job 7 was killed by the OOM killer\n"
+    ),
+    "source_that_handles_it": (
+        "FATAL = [\n    'CUDA out of memory',\n    'CUBLAS_STATUS_ALLOC_FAILED',\n]\n\n\ndef is_fatal(text):\n"
+        "    return any(word in text for word in FATAL)\n"
+    ),
+    "a_worker_with_an_exception": (
+        "RuntimeError: DataLoader worker (pid 77) exited unexpectedly with exit code 1.\n"
+        "ImportError: cannot import name 'imread'\n"
+    ),
+    "level_memory_in_prose": "epoch 9 loss 0.1\nVRAM stays at 6.1 GB from the first epoch to the last.\n",
+    "growth_that_was_denied": (
+        "I thought that memory grows with each run?\n\nI measured it again: there is no increase, it is stable.\n"
+    ),
+    "a_tactic_that_is_skipped": (
+        "[W] Skipping tactic 3 due to insufficient memory on requested size of 8589934592\n[I] Engine built in 9 s.\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_that_is_told(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    label, text = CAUSES[name]
+    post = tmp_path / "post.txt"
+    post.write_text(text)
+    told = doctor.look(str(post)).result
+    assert told["findings"][0]["label"] == label, told["verdict"]
+
+
+@pytest.mark.parametrize("name", NOT_SAID_WELL)
+def test_trouble_that_is_told_is_never_well(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    post = tmp_path / "post.txt"
+    post.write_text(NOT_SAID_WELL[name])
+    assert doctor.look(str(post)).exit_code == 1
+
+
+@pytest.mark.parametrize("name", WELL)
+def test_what_only_speaks_of_failures_is_accused_of_none(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    post = tmp_path / "post.txt"
+    post.write_text(WELL[name])
+    done = doctor.look(str(post))
+    assert done.exit_code == 0 and done.result["findings"] == [], done.result["verdict"]
+
+
+def test_a_question_is_told_as_one(doctor: Doctor, tmp_path: Path) -> None:
+    post = tmp_path / "post.txt"
+    post.write_text(WELL["a_question"])
+    assert "this is a question" in doctor.look(str(post)).result["verdict"]
