@@ -7,8 +7,9 @@ import importlib.util
 import pytest
 from embedding_habits import EMBEDDING_HABITS
 from framework_habits import HABITS as FRAMEWORK_HABITS
+from habit import Habit
 from hooked_job import Finished, Job
-from loop_habits import HABITS, Habit
+from loop_habits import HABITS
 from outcomes import CARD, train
 
 BY_NAME = {habit.name: habit for habit in HABITS + EMBEDDING_HABITS + FRAMEWORK_HABITS}
