@@ -11,6 +11,7 @@
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/memory_trouble.h"
+#include "ingest/text/oom_mention.h"
 #include "ingest/text/sentence.h"
 #include "ingest/text/told_cause.h"
 #include "ingest/text/told_memory.h"
@@ -142,7 +143,8 @@ class PostReader final : public TextReader {
       return;
     }
     if (is_logged || is_error_line(text) || text.starts_with('[')) program_lines_.insert(line.number);
-    if (is_logged || !is_prose(text)) {
+    const bool is_no_failure = contains_ignoring_case(text, "not a failure");  // TensorFlow, of a request it retries
+    if (is_logged || is_no_failure || !is_prose(text)) {
       end_paragraph(sink);
       return;
     }
@@ -169,15 +171,18 @@ class PostReader final : public TextReader {
     take_asides_from(evidence.host_kills);
     take_asides_from(evidence.shm_errors);
     take_asides_from(evidence.foreign);
-    std::erase_if(evidence.oom_mentions, [&](const model::SourceLine& at) { return is_aside(at); });
     const model::Genre genre = judge_genre();
-    const bool is_general = genre == model::Genre::kDocument && by_writer_ == 0;
-    std::erase_if(evidence.memory_words, [&](const model::SourceLine& at) {
+    const bool is_general = genre == model::Genre::kDocument && document_marks_ > 0 && by_writer_ == 0;
+    const auto is_no_report = [&](const model::SourceLine& at) {
       if (at.file != file_) return false;
       const bool is_prose_of_it = judged_.contains(at.line) || in_trouble_.contains(at.line);
       return is_aside(at) || (is_general && !program_lines_.contains(at.line)) ||
              (is_prose_of_it && !in_trouble_.contains(at.line));
+    };
+    std::erase_if(evidence.oom_mentions, [&](const model::SourceLine& at) {
+      return is_aside(at) || (at.file == file_ && well_.contains(at.line) && !in_trouble_.contains(at.line));
     });
+    std::erase_if(evidence.memory_words, is_no_report);
     std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_aside(at); });
     evidence.files.back().genre = genre;
     std::erase_if(evidence.told, [&](const ToldSentence& told) {
@@ -245,10 +250,11 @@ class PostReader final : public TextReader {
       // A word of trouble that stands in it is judged with it, and not beside that of the sentence before.
       const bool is_well = told && told->kind == ToldKind::kIsWell;
       const bool is_told = !is_well && happened && (sentence.mood != Mood::kAsked || sentence.has_word({"why"})) &&
-                           find_memory_trouble(sentence.text).has_value();
+                           (find_memory_trouble(sentence.text) || mentions_oom(sentence.text));
       for (std::int64_t line = sentence.line; line <= sentence.last_line; ++line) {
         (happened ? happened_ : asides_).insert(line);
         (is_told ? in_trouble_ : judged_).insert(line);
+        if (is_well) well_.insert(line);
       }
     }
     // "The message will now read", "new output would look like": a sample follows, where the text is a document.
@@ -291,7 +297,7 @@ class PostReader final : public TextReader {
     if (document_marks_ > 0 && !is_report_) return model::Genre::kDocument;
     if (handling_lines_ > 0 && code_lines_ * 2 > lines_) return model::Genre::kSource;
     if (asked > 0) return model::Genre::kQuestion;
-    if (program_lines_.empty() && by_writer_ == 0 && not_happened > 0 && not_happened >= asserted)
+    if (program_lines_.empty() && !is_report_ && by_writer_ == 0 && not_happened > 0 && not_happened >= asserted)
       return model::Genre::kDocument;
     return model::Genre::kNone;
   }
@@ -305,7 +311,7 @@ class PostReader final : public TextReader {
   Example example_ = Example::kNone;
   std::optional<ToldSentence> before_;
   std::set<std::int64_t> asides_, happened_, example_lines_, judged_, in_trouble_, program_lines_, reports_,
-      reports_by_writer_;
+      reports_by_writer_, well_;
   std::map<Mood, int> moods_;
   int document_marks_ = 0, by_writer_ = 0;
   std::int64_t lines_ = 0, code_lines_ = 0, handling_lines_ = 0;

@@ -206,7 +206,7 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     return told;
   }
   if (!names && told.of == ToldOf::kUnknown) told.of = before->of;
-  bool is_rising = false, is_kept = false, is_level = false;
+  bool is_rising = false, is_kept = false, is_level = false, is_falling = false;
   bool in_force = names;  // a clause without a name of its own speaks of what the one before it named
   for (const Clause& clause : split_clauses(sentence)) {
     const std::size_t verb = find_rising(sentence, clause);
@@ -215,10 +215,15 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
       (is_denied(sentence, clause, verb) ? is_level : is_rising) = true;
     }
     const std::size_t release = find_release(sentence, clause);
-    if (release < clause.end && is_denied(sentence, clause, release)) is_kept = true;
+    if (release < clause.end) (is_denied(sentence, clause, release) ? is_kept : is_falling) = true;
   }
   if (!in_force && !is_rising && !is_kept) return std::nullopt;  // "it" may be anything
   is_rising = is_rising || rises_abroad(sentence.text) || rises_by_comparison(sentence);
+  // What is free falls: what is used rises.
+  const bool of_free = sentence.has_word({"free", "available", "left", "remaining"});
+  if (of_free && has_rhythm(sentence) &&
+      sentence.has_word({"smaller", "less", "shrinks", "drops", "decreases", "falls"}))
+    is_rising = true;
   is_kept = is_kept || is_said_to_stay(sentence);
   const bool is_leak = sentence.has_stem({"leak"}) && !sentence.has_word({"check", "test"});
   if (is_level) {
@@ -237,7 +242,8 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     told.kind = sentence.mood == Mood::kAsked && !asked_why ? ToldKind::kMentioned
                 : sentence.has_word({"will", "can"})        ? ToldKind::kMentioned
                                                             : ToldKind::kTrouble;
-  } else if (says_well(sentence) || says_cured(sentence) || is_a_small_share(sentence.text)) {
+  } else if (says_well(sentence) || says_cured(sentence) || is_a_small_share(sentence.text) ||
+             (is_falling && !of_free)) {
     told.kind = ToldKind::kIsWell;
   }
   return told;
