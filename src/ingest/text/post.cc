@@ -104,7 +104,7 @@ bool keeps_graph(std::string_view text) {
   if (comma == kNowhere) return false;
   const std::string_view state = trim(text.substr(comma + 2, set - comma - 2)), call = text.substr(set + 3);
   const std::size_t open = call.find('(');
-  if (open == kNowhere || state.size() < 1 || !std::ranges::all_of(state, is_word)) return false;
+  if (open == kNowhere || state.empty() || !std::ranges::all_of(state, is_word)) return false;
   return call.substr(open).contains(", " + std::string(state) + ")") && !is_cut(call);
 }
 
