@@ -2,7 +2,9 @@
 #ifndef VRAMFIT_INGEST_TEXT_CURSOR_H
 #define VRAMFIT_INGEST_TEXT_CURSOR_H
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -30,6 +32,11 @@ inline bool same_ignoring_case(std::string_view left, std::string_view right) {
 std::size_t find_ignoring_case(std::string_view text, std::string_view lower_case, std::size_t from = 0);
 inline bool contains_ignoring_case(std::string_view text, std::string_view lower_case) {
   return find_ignoring_case(text, lower_case) != std::string_view::npos;
+}
+// Whether any of these words, which are in lower case, is in `text` in any case: an array of them, or a list in braces.
+template <class Words = std::initializer_list<std::string_view>>
+bool contains_any(std::string_view text, const Words& words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return contains_ignoring_case(text, word); });
 }
 // Whole numbers with or without thousands separators; nothing when there is no digit or too many.
 std::optional<std::int64_t> to_integer(std::string_view text);

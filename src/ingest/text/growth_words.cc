@@ -43,10 +43,6 @@ bool is_round(std::string_view word) {
 
 }  // namespace
 
-bool has_part(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(parts, [&](std::string_view part) { return contains_ignoring_case(text, part); });
-}
-
 std::vector<Clause> split_clauses(const Sentence& sentence) {
   std::vector<Clause> clauses(1);
   for (std::size_t i = 0; i < sentence.words.size(); ++i) {
@@ -235,15 +231,15 @@ bool is_said_to_stay(const Sentence& sentence) {
 }
 
 bool rises_abroad(std::string_view text) {
-  return has_part(text, {"涨",     "增长",   "增加",   "上升",    "升高",     "越来越", "增え",   "増え",
-                         "増加",   "上がっ", "증가",   "늘어",    "растет",   "растёт", "увелич", "steigt",
-                         "wächst", "zunimm", "läuft",  "füllt",   "augmente", "croît",  "grimpe", "aumenta",
-                         "crece",  "sube",   "cresce", "artıyor", "rośnie",   "sale"}) &&
-         has_part(text,
-                  {"每",         "一直",    "不断",           "持续",   "逐渐",   "越来越",    "随着",  "毎",
-                   "ずつ",       "徐々",    "どんどん",       "매",     "계속",   "점점",      "кажд",  "постоянно",
-                   "постепенно", "jede",    "ständig",        "stetig", "immer",  "chaque",    "jusqu", "constamment",
-                   "cada",       "siempre", "constantemente", "ogni",   "sempre", "her epoch", "każd",  "直到"});
+  return contains_any(text, {"涨",     "增长",   "增加",   "上升",    "升高",     "越来越", "增え",   "増え",
+                             "増加",   "上がっ", "증가",   "늘어",    "растет",   "растёт", "увелич", "steigt",
+                             "wächst", "zunimm", "läuft",  "füllt",   "augmente", "croît",  "grimpe", "aumenta",
+                             "crece",  "sube",   "cresce", "artıyor", "rośnie",   "sale"}) &&
+         contains_any(
+             text, {"每",         "一直",    "不断",           "持续",   "逐渐",   "越来越",    "随着",  "毎",
+                    "ずつ",       "徐々",    "どんどん",       "매",     "계속",   "점점",      "кажд",  "постоянно",
+                    "постепенно", "jede",    "ständig",        "stetig", "immer",  "chaque",    "jusqu", "constamment",
+                    "cada",       "siempre", "constantemente", "ogni",   "sempre", "her epoch", "każd",  "直到"});
 }
 
 }  // namespace vramfit::ingest

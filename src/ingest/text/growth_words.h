@@ -18,8 +18,6 @@ struct Clause {
 
 std::vector<Clause> split_clauses(const Sentence& sentence);
 
-bool has_part(std::string_view text, std::initializer_list<std::string_view> parts);
-
 // The verb of growth in a clause, "climbs", "goes up", "gets larger"; its end if there is none.
 std::size_t find_rising(const Sentence& sentence, const Clause& clause);
 // The verb of giving back, "freed", "goes down"; the clause's end if there is none.

@@ -260,16 +260,16 @@ std::optional<HostKill> sentence_kill(std::string_view text) {
 // "Container killed by YARN for exceeding memory limits. 11.2 GB of 11 GB physical memory used", "Memory limit exceeded
 // (16Gi)", "task exceeded its memory reservation": of something that runs on a host and has a bound there.
 std::optional<HostKill> limit_kill(std::string_view text) {
-  const auto has_one = [&](std::initializer_list<std::string_view> words) {
-    return std::ranges::any_of(words, [&](std::string_view word) { return contains_ignoring_case(text, word); });
-  };
-  const bool is_told =
-      has_one({"exceed"}) && has_one({"memory"}) && has_one({"limit", "quota", "reservation", "memory budget"});
-  if (!is_told || is_of_card(text) || has_one({"device", "pool", "if ", "may ", "might ", "would ", "time limit"}))
+  const bool is_told = contains_ignoring_case(text, "exceed") && contains_ignoring_case(text, "memory") &&
+                       contains_any(text, {"limit", "quota", "reservation", "memory budget"});
+  if (!is_told || is_of_card(text) ||
+      contains_any(text, {"device", "pool", "if ", "may ", "might ", "would ", "time limit"}))
     return std::nullopt;
-  const bool is_by_itself = has_one({"memory limit exceeded", "memory quota exceeded"}) ||
-                            (has_one({"memory limit of "}) && has_one({" exceeded"}));
-  if (!is_by_itself && !has_one({"container", "job", "task", "pod ", "worker", "instance", "function", "executor"}))
+  const bool is_by_itself =
+      contains_any(text, {"memory limit exceeded", "memory quota exceeded"}) ||
+      (contains_ignoring_case(text, "memory limit of ") && contains_ignoring_case(text, " exceeded"));
+  if (!is_by_itself &&
+      !contains_any(text, {"container", "job", "task", "pod ", "worker", "instance", "function", "executor"}))
     return std::nullopt;
   return HostKill{.kind = HostKillKind::kContainer};
 }

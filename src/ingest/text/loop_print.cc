@@ -61,11 +61,6 @@ std::pair<std::string, std::vector<PrintedNumber>> take_numbers(std::string_view
   return {std::move(shape), std::move(numbers)};
 }
 
-template <std::size_t kCount>
-bool has_any(std::string_view text, const std::array<std::string_view, kCount>& words) {
-  return std::ranges::any_of(words, [&](std::string_view word) { return contains_ignoring_case(text, word); });
-}
-
 constexpr auto kOfOtherThings = std::to_array<std::string_view>(
     {"download", "upload", "copy", "copied", "fetch",   "extract", "shard", "saving",   "saved",
      "dataset",  "disk",   "file", "read",   "written", "cpu",     "host",  "swap",     "rss",
@@ -91,7 +86,7 @@ class LoopPrintReader final : public TextReader {
   void read(const LogLine& line, EvidenceSink& sink) override {
     ++read_;
     const std::string_view text = trim(line.text);
-    shows_call_ = shows_call_ || has_any(text, kCalls);
+    shows_call_ = shows_call_ || contains_any(text, kCalls);
     if (text.size() > kLongestPrint || text.starts_with('|') || std::ranges::none_of(text, is_digit)) return;
     auto [shape, numbers] = take_numbers(text);
     if (numbers.empty() || numbers.size() > kMostNumbers || shape.contains("traceback") || shape.contains("error") ||
@@ -151,13 +146,13 @@ class LoopPrintReader final : public TextReader {
                                                                          std::size_t steps,
                                                                          const model::Evidence& evidence) const {
     const std::size_t columns = rounds.front().numbers.size();
-    if (has_any(shape, kOfOtherThings)) return std::nullopt;
+    if (contains_any(shape, kOfOtherThings)) return std::nullopt;
     const bool of_memory = shows_call_ || !evidence.ooms.empty() || !evidence.oom_mentions.empty() ||
                            !evidence.memory_words.empty() || !evidence.told.empty();
     for (std::size_t column = columns; column-- > 0;) {
       if (column == steps) continue;
       const std::string_view label = label_of(shape, column);
-      const bool is_labelled = has_any(label, kOfMemory);
+      const bool is_labelled = contains_any(label, kOfMemory);
       if (label.contains("loss") || label.contains("lr") || label.contains("acc")) continue;
       if (rounds.front().numbers[column].unit != 0) {
         if (is_labelled || of_memory) return std::pair(column, std::int64_t{0});

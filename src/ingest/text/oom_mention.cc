@@ -46,11 +46,6 @@ constexpr std::array kOomMentionWords{Words("memory"),       Words("cuda oom"), 
                                       Words("batch size f"), Words("no batch size"), Words("显存"),
                                       Words("메모리"),       Words("メモリ")};
 
-template <std::size_t kCount>
-bool has_one(std::string_view text, const std::array<Words, kCount>& words) {
-  return std::ranges::any_of(words, [&](Words word) { return contains_ignoring_case(text, word); });
-}
-
 // "CUDA OOMs: 0", of torch.cuda.memory_summary().
 bool says_none(std::string_view text) {
   const std::size_t at = find_ignoring_case(text, "cuda ooms");
@@ -71,8 +66,8 @@ class OomMentionReader final : public TextReader {
 
 bool mentions_oom(std::string_view text) {
   if (is_passed_test(text) || says_none(text)) return false;
-  const bool is_told = has_one(text, kNames) || (has_one(text, kRanOut) && has_one(text, kCards));
-  return is_told && !has_one(text, kCodeWords) && !has_one(text, kAdvice);
+  const bool is_told = contains_any(text, kNames) || (contains_any(text, kRanOut) && contains_any(text, kCards));
+  return is_told && !contains_any(text, kCodeWords) && !contains_any(text, kAdvice);
 }
 
 const TextFormat kOomMentionFormat{"oom_mention", kOomMentionWords,

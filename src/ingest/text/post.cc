@@ -30,7 +30,7 @@ bool names_a_failure(std::string_view text) {
   static constexpr auto kWords =
       std::to_array<std::string_view>({"memory", "oom", "kill", "exit", "error", "alloc", "cuda", "cudnn", "cublas",
                                        "137", "signal", "hip", "nccl", "vram", "leak"});
-  return std::ranges::any_of(kWords, [&](std::string_view word) { return contains_ignoring_case(text, word); });
+  return contains_any(text, kWords);
 }
 
 // "## Expected behavior", "**Proposal**", "Suggested content:"
@@ -47,7 +47,7 @@ bool is_wish(std::string_view heading) {
   static constexpr auto kWishes = std::to_array<std::string_view>(
       {"expected behavio", "expected result", "expected outcome", "desired", "should happen", "propos", "suggest",
        "feature request", "you'd like", "alternatives", "wanted"});
-  return std::ranges::any_of(kWishes, [&](std::string_view wish) { return contains_ignoring_case(heading, wish); });
+  return contains_any(heading, kWishes);
 }
 
 bool is_of_document(std::string_view line) {
@@ -57,8 +57,7 @@ bool is_of_document(std::string_view line) {
        "## details",      "documentation", "- [x] ",        "- [ ] ",          "lgtm",          "@@ -",
        "feature request", "## proposal",   "review thread", "## requirements", "## usage",      "## installation",
        "## what",         "docs/",         "## how "});
-  if (std::ranges::any_of(kMarks, [&](std::string_view mark) { return contains_ignoring_case(line, mark); }))
-    return true;
+  if (contains_any(line, kMarks)) return true;
   const std::string_view text = trim(line);
   for (const std::string_view begin : {"fix: ", "feat: ", "docs: ", "chore: ", "refactor: ", "perf: "}) {
     if (text.starts_with(begin) || text.starts_with("# " + std::string(begin))) return true;
@@ -83,8 +82,7 @@ bool is_of_report(std::string_view heading) {
   static constexpr auto kReports =
       std::to_array<std::string_view>({"bug", "reproduc", "environment", "version", "actual ", "current behavio",
                                        "error", "traceback", "log", "issue"});
-  return std::ranges::any_of(kReports,
-                             [&](std::string_view report) { return contains_ignoring_case(heading, report); });
+  return contains_any(heading, kReports);
 }
 
 // "total_loss += loss", "out, hidden = rnn(x, hidden)": what is kept for the next round has the graph of this one.
@@ -95,9 +93,7 @@ bool keeps_graph(std::string_view text) {
   };
   if (const std::size_t sum = text.find(" += "); sum != kNowhere) {
     const std::string_view behind = text.substr(sum + 4), added = behind.substr(0, behind.find_first_of(" `#;"));
-    const bool is_loss = contains_ignoring_case(added, "loss") || contains_ignoring_case(added, "likelihood") ||
-                         contains_ignoring_case(added, "nll") || contains_ignoring_case(added, "criterion");
-    return is_loss && !is_cut(added);
+    return contains_any(added, {"loss", "likelihood", "nll", "criterion"}) && !is_cut(added);
   }
   const std::size_t set = text.find(" = ");
   const std::size_t comma = set == kNowhere ? kNowhere : text.substr(0, set).rfind(", ");

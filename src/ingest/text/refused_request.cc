@@ -15,11 +15,6 @@ namespace {
 constexpr std::int64_t kLeastRequest = kMib;  // less is a number of something else
 constexpr std::size_t kLongestRefusal = 400;  // bytes
 
-template <std::size_t kCount>
-bool says_any(std::string_view text, const std::array<std::string_view, kCount>& words) {
-  return std::ranges::any_of(words, [&](std::string_view word) { return contains_ignoring_case(text, word); });
-}
-
 constexpr auto kAsking = std::to_array<std::string_view>({"alloc", "reserv", "requested", "request of", "commit "});
 constexpr auto kRefusing =
     std::to_array<std::string_view>({"fail", "could not", "cannot", "can't", "couldn't", "unable", "out of memory",
@@ -44,7 +39,7 @@ std::string find_allocator_name(std::string_view text) {
 }  // namespace
 
 std::optional<model::PrintedBytes> find_requested(std::string_view text) {
-  if (!says_any(text, kAsking)) return std::nullopt;
+  if (!contains_any(text, kAsking)) return std::nullopt;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (!is_digit(text[at]) || (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '.'))) continue;
     const auto size = parse_size(text.substr(at), Rounding::kNearest);
@@ -55,9 +50,8 @@ std::optional<model::PrintedBytes> find_requested(std::string_view text) {
 }
 
 bool refuses_an_amount(std::string_view text) {
-  if (!says_any(text, kRefusing) || contains_ignoring_case(text, "tried to allocate") ||
-      contains_ignoring_case(text, "not a failure") || contains_ignoring_case(text, "skipping tactic"))
-    return false;
+  if (!contains_any(text, kRefusing)) return false;
+  if (contains_any(text, {"tried to allocate", "not a failure", "skipping tactic"})) return false;
   return !is_code(text) && find_requested(text).has_value();
 }
 
@@ -72,7 +66,7 @@ std::optional<model::ForeignDump> parse_refused_request(std::string_view text) {
                           .sizes = {},
                           .numbers = {}};
   if (dump.program.empty()) return std::nullopt;
-  if (says_any(text, kOfHost) && !contains_ignoring_case(text, "device")) return std::nullopt;
+  if (contains_any(text, kOfHost) && !contains_ignoring_case(text, "device")) return std::nullopt;
   dump.sizes.push_back({"requested", *requested});
   return dump;
 }

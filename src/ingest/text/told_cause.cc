@@ -9,9 +9,7 @@ namespace {
 
 using Parts = std::initializer_list<std::string_view>;
 
-bool has_any_part(const Sentence& sentence, Parts parts) {
-  return std::ranges::any_of(parts, [&](std::string_view part) { return contains_ignoring_case(sentence.text, part); });
-}
+bool has_any_part(const Sentence& sentence, Parts parts) { return contains_any(sentence.text, parts); }
 
 bool is_not(std::string_view word) {
   return word == "no" || word == "not" || word == "never" || word == "nothing" || word == "nobody" ||

@@ -98,7 +98,7 @@ bool is_nearly_all(std::string_view text) {
     cursor.skip_blanks();
     const auto second = cursor.take_number();
     cursor.skip_blanks();
-    const bool has_unit = has_part(cursor.rest().substr(0, 3), {"gb", "gi", "mb", "mi"});
+    const bool has_unit = contains_any(cursor.rest().substr(0, 3), {"gb", "gi", "mb", "mi"});
     if (second && has_unit && *second > 0 && *first <= *second * 1.02 && *first >= *second * 0.93) return true;
   }
   return false;
@@ -123,11 +123,11 @@ bool stops_something(const Sentence& sentence) {
 bool runs_out(const Sentence& sentence) {
   const std::size_t oom = sentence.find_stem({"oom", "out-of-memory", "outofmemory"});
   if (oom < sentence.words.size()) return !is_denied(sentence, {0, sentence.words.size()}, oom);
-  return has_part(sentence.text, {"out of mem", "out of vram", "out of ram", "out of gpu", "out of cuda", "runs out",
-                                  "ran out", "run out", "running out", "not enough", "isn't enough", "insufficient",
-                                  "exhaust", "none left", "nothing left", "lack of"}) &&
-         !has_part(sentence.text, {"no out of", "without out of", "not run out", "never run", "instead of",
-                                   "without running out", "not exhaust"});
+  return contains_any(sentence.text, {"out of mem", "out of vram", "out of ram", "out of gpu", "out of cuda",
+                                      "runs out", "ran out", "run out", "running out", "not enough", "isn't enough",
+                                      "insufficient", "exhaust", "none left", "nothing left", "lack of"}) &&
+         !contains_any(sentence.text, {"no out of", "without out of", "not run out", "never run", "instead of",
+                                       "without running out", "not exhaust"});
 }
 
 bool can_not(const Sentence& sentence) {
@@ -207,7 +207,6 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
   }
   if (!names && told.of == ToldOf::kUnknown) told.of = before->of;
   bool is_rising = false, is_kept = false, is_level = false, is_falling = false;
-  bool in_force = names;  // a clause without a name of its own speaks of what the one before it named
   for (const Clause& clause : split_clauses(sentence)) {
     const std::size_t verb = find_rising(sentence, clause);
     if (verb < clause.end && !is_other_subject(sentence, clause, verb) && !is_of_other_things(sentence, verb) &&
@@ -217,8 +216,9 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     const std::size_t release = find_release(sentence, clause);
     if (release < clause.end) (is_denied(sentence, clause, release) ? is_kept : is_falling) = true;
   }
-  if (!in_force && !is_rising && !is_kept) return std::nullopt;  // "it" may be anything
-  is_rising = is_rising || rises_abroad(sentence.text) || rises_by_comparison(sentence);
+  if (!names && !is_rising && !is_kept) return std::nullopt;  // "it" may be anything
+  const bool is_abroad = rises_abroad(sentence.text);
+  is_rising = is_rising || is_abroad || rises_by_comparison(sentence);
   // What is free falls: what is used rises.
   const bool of_free = sentence.has_word({"free", "available", "left", "remaining"});
   if (of_free && has_rhythm(sentence) &&
@@ -231,8 +231,7 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     told.denies_growth = true;
   } else if (possible) {
     return told;
-  } else if ((is_rising || is_kept) && asserted &&
-             (has_rhythm(sentence) || rises_abroad(sentence.text) || (is_leak && is_rising))) {
+  } else if ((is_rising || is_kept) && asserted && (has_rhythm(sentence) || is_abroad || (is_leak && is_rising))) {
     told.kind = ToldKind::kRises;
   } else if (is_too_much(sentence) || is_nearly_all(sentence.text) || runs_out(sentence) || can_not(sentence) ||
              stops_something(sentence)) {

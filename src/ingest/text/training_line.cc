@@ -175,10 +175,7 @@ bool huggingface(std::string_view text, TrainingLogPoint& point) {
   return bytes.has_value();
 }
 
-bool is_of_training(std::string_view text) {
-  return std::ranges::any_of(std::array<std::string_view, 4>{"loss", "step", "epoch", "iter"},
-                             [&](std::string_view word) { return contains_ignoring_case(text, word); });
-}
+bool is_of_training(std::string_view text) { return contains_any(text, {"loss", "step", "epoch", "iter"}); }
 
 // axolotl and others: "memory/max_mem_active(gib)=12.3", "memory/device_mem_reserved(gib)",
 // "[GPU memory usage while training: 7.2GB (+1.1GB cache, ...)"
