@@ -22,7 +22,6 @@ namespace vramfit::facts {
 struct TechniqueNote {
   std::string id, text;
 };
-using ToldTechnique = TechniqueNote;  // as src/app/fit says it
 
 // A memory snapshot that was kept in the run folder (python/vramfit/observe/own_snapshots.py).
 struct SnapshotNote {

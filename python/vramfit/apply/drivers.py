@@ -8,12 +8,11 @@ import os
 import re
 from types import FrameType
 
+from vramfit.apply import accelerate_batches
 from vramfit.observe import loaders
 
 _LIBRARY = re.compile(r"/site-packages/|/dist-packages/")
-
-
-_ITERATORS = (loaders.__name__, "vramfit.apply.accelerate_batches")  # modules with an iterator of ours
+_ITERATORS = (loaders.__name__, accelerate_batches.__name__)  # modules with an iterator of ours
 
 
 def driver_of(frame: FrameType | None) -> FrameType | None:

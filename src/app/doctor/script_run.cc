@@ -25,13 +25,16 @@ std::string as_typed(const std::vector<std::string>& command) {
   return text;
 }
 
+// Sentences that a script prints are nobody's report of what he saw.
+void leave_out_prose(model::Evidence& evidence, const std::string& path) {
+  std::erase_if(evidence.told, [&](const model::ToldSentence& told) { return told.at.file == path; });
+}
+
 void name_output(model::Evidence& evidence, const std::string& path) {
   const auto rename = [&](std::string& file) {
     if (file == path) file = "the run's output";
   };
   for (auto& file : evidence.files) rename(file.name);
-  // Sentences that a script prints are nobody's report of what he saw.
-  std::erase_if(evidence.told, [&](const model::ToldSentence& told) { return told.at.file == path; });
   for (auto& entry : evidence.ooms) rename(entry.at.file);
   for (auto& entry : evidence.oom_mentions) rename(entry.file);
   for (auto& entry : evidence.memory_words) rename(entry.file);
@@ -85,6 +88,7 @@ Result<void> run_script(const job::RunRequest& script, const std::string& gpu, j
   into.command = as_typed(script.command);
   into.gpu = gpu;
   if (auto printed = ingest::read_text_evidence(output.path())) {
+    leave_out_prose(*printed, output.path().string());
     name_output(*printed, output.path().string());
     ingest::merge_evidence(into.texts, std::move(*printed));
   }

@@ -137,8 +137,7 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
 
 // Of a plan that changes the training on purpose: nothing is the same, but it has to train.
 Equivalence watch_other_training(const TrainingRecord& without, const TrainingRecord& with, const std::string& meant) {
-  const std::string otherwise = "it is meant to train otherwise: " + meant;
-  const auto not_same = [&](std::string_view why) { return not_compared(fmt::format("{}; {}", otherwise, why)); };
+  const auto not_same = [&](const std::string& known) { return trains_otherwise(meant, "; " + known); };
   if (with.steps.empty()) return not_same("no optimizer step was seen with it");
   Equivalence found;
   found.steps = count_most_steps(with);

@@ -1,5 +1,7 @@
 #include "app/equivalence/equivalence.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -32,6 +34,10 @@ Equivalence not_compared(std::string why) {
   Equivalence none;
   none.text = "not compared: " + std::move(why);
   return none;
+}
+
+Equivalence trains_otherwise(std::string_view meant, std::string_view known) {
+  return not_compared(fmt::format("it is meant to train otherwise: {}{}", meant, known));
 }
 
 }  // namespace vramfit::app

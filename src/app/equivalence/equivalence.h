@@ -7,6 +7,7 @@
 #define VRAMFIT_APP_EQUIVALENCE_EQUIVALENCE_H
 
 #include <string>
+#include <string_view>
 
 #include "facts/training_record.h"
 #include "model/equivalence.h"
@@ -20,6 +21,8 @@ model::Equivalence compare_runs(const facts::TrainingRecord& without, const fact
                                 const plan::Promise& promise);
 
 model::Equivalence not_compared(std::string why);
+// Of a plan that changes the training on purpose, and what else is known of it: `known` begins with "; ", or is empty.
+model::Equivalence trains_otherwise(std::string_view meant, std::string_view known);
 
 }  // namespace vramfit::app
 

@@ -135,11 +135,9 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
   if (!with) return std::unexpected(with.error());
   const plan::Promise promise = plan::find_promise(plan);
   if (!with->obstacle.empty()) {
-    const std::string otherwise =
-        promise.meant.empty() ? "" : "it is meant to train otherwise: " + promise.meant + "; ";
-    return Verified{
-        not_compared(otherwise + (with->refused ? "" : "with the plan, values computed: ") + with->obstacle),
-        with->refused};
+    const std::string why = (with->refused ? "" : "with the plan, values computed: ") + with->obstacle;
+    const bool is_meant = !promise.meant.empty();
+    return Verified{is_meant ? trains_otherwise(promise.meant, "; " + why) : not_compared(why), with->refused};
   }
   const model::Equivalence found = compare_runs(without->record, with->record, promise);
   const bool saw_others = is_failed(found) && !saw_the_same(without->record, with->record);

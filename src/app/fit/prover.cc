@@ -13,9 +13,9 @@
 namespace vramfit::app {
 namespace {
 
-std::vector<std::string> ids_of(const std::vector<facts::ToldTechnique>& told) {
+std::vector<std::string> ids_of(const std::vector<facts::TechniqueNote>& notes) {
   std::vector<std::string> ids;
-  for (const facts::ToldTechnique& technique : told) ids.push_back(technique.id);
+  for (const facts::TechniqueNote& technique : notes) ids.push_back(technique.id);
   return ids;
 }
 

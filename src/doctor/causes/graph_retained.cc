@@ -106,8 +106,8 @@ bool offer_for_object(const model::Growth& growth, Draft& draft) {
 
 // Source in the text that keeps a graph, where memory is seen or said to grow: a sum of losses is the commonest leak.
 void look_at_source(const Scene& scene, Draft& draft) {
-  const auto kept = std::ranges::find(scene.texts.remarks, "keeps_graph", &model::Remarkable::kind);
-  if (kept == scene.texts.remarks.end()) return;
+  const model::Remarkable* kept = find_remark(scene, "keeps_graph");
+  if (kept == nullptr) return;
   const bool grows = std::ranges::any_of(
       scene.series, [](const MemorySeries& series) { return find_trend(series).trend == Trend::kGrows; });
   const bool is_host = std::ranges::any_of(scene.texts.told, [&](const model::ToldSentence& told) {

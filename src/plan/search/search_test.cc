@@ -354,37 +354,31 @@ TEST(Search, a_plan_that_takes_nothing_from_the_training_is_proven_in_few_runs) 
     EXPECT_LE(tier_of(trial.candidate.effect), Tier::kRounding) << trial.plan.name;
 }
 
-// A job of which 2 GiB are there at once whatever its batch; sums know no better than that accumulation takes it down.
-TEST(Search, what_tensors_alone_make_too_large_is_not_run) {
+// Runs for a card of 2000 MiB and a job of which so much is there at once whatever its batch; sums know no better than
+// that accumulation takes it down.
+int count_runs(Bytes there, const SearchOptions& options) {
   Setting setting(2000);
   model::AllocationStream stream;
   stream.blocks.push_back(
-      {0, model::kStreamEnd, -1, Bytes::gib(2).count(), VF_PHASE_TRAIN, VF_STAGE_OTHER, model::BlockOwner::kWeights});
-  stream.peak_reserved = Bytes::gib(2);
+      {0, model::kStreamEnd, -1, there.count(), VF_PHASE_TRAIN, VF_STAGE_OTHER, model::BlockOwner::kWeights});
+  stream.peak_reserved = there;
   setting.job.streams[""] = std::make_shared<model::AllocationStream>(stream);
   LawProver prover(Bytes::mib(2000), setting.clock);
+  setting.search_with(prover, options);
+  return prover.runs;
+}
+
+TEST(Search, what_tensors_alone_make_too_large_is_not_run) {
   SearchOptions options = trusting_nothing();
   options.hopeless_excess_held = SearchOptions{}.hopeless_excess_held;
-  setting.search_with(prover, options);
-  LawProver doubting(Bytes::mib(2000), setting.clock);
-  setting.search_with(doubting, trusting_nothing());
-  EXPECT_LT(prover.runs, doubting.runs);
+  EXPECT_LT(count_runs(Bytes::gib(2), options), count_runs(Bytes::gib(2), trusting_nothing()));
 }
 
 TEST(Search, what_needs_more_than_the_card_by_its_whole_interval_is_not_run) {
-  Setting setting(2000);
-  model::AllocationStream stream;
-  stream.blocks.push_back({0, model::kStreamEnd, -1, Bytes::mib(1900).count(), VF_PHASE_TRAIN, VF_STAGE_OTHER,
-                           model::BlockOwner::kWeights});
-  stream.peak_reserved = Bytes::mib(1900);
-  setting.job.streams[""] = std::make_shared<model::AllocationStream>(stream);  // with what the card lost: 2.15 GiB
-  LawProver prover(Bytes::mib(2000), setting.clock);
   SearchOptions options = trusting_nothing();
   options.hopeless_excess_seen = SearchOptions{}.hopeless_excess_seen;
-  setting.search_with(prover, options);
-  LawProver doubting(Bytes::mib(2000), setting.clock);
-  setting.search_with(doubting, trusting_nothing());
-  EXPECT_LT(prover.runs, doubting.runs);
+  const Bytes there = Bytes::mib(1900);  // with what the card lost: 2.15 GiB
+  EXPECT_LT(count_runs(there, options), count_runs(there, trusting_nothing()));
 }
 
 // What is left out for winning too little is no better than the answer by more than that.
