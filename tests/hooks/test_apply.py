@@ -8,6 +8,8 @@ import pytest
 from hooked_job import Job
 from small_training import assert_close, training
 
+pytestmark = pytest.mark.by_release
+
 
 def test_accumulated_micro_batches_train_as_the_whole_batch(job: Job) -> None:
     plain = job.run(training()).output()

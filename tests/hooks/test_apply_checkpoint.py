@@ -6,6 +6,8 @@ import pytest
 from hooked_job import Job
 from small_training import assert_close, training
 
+pytestmark = pytest.mark.by_release
+
 
 def test_checkpointing_gives_the_same_weights_dropout_and_batch_statistics(job: Job) -> None:
     middle = "nn.Sequential(nn.Linear(12, 12), nn.BatchNorm1d(12), nn.Dropout(0.3)),"

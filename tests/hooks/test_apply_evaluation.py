@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hooked_job import Finished, Job
 
+pytestmark = pytest.mark.by_release
+
 CARD = 2 << 30
 HALF = {"id": "half_evaluation", "dtype": "bfloat16"}
 WEIGHTS = HALF | {"weights": True}

@@ -8,6 +8,8 @@ import pytest
 from hooked_job import Job
 from small_training import training
 
+pytestmark = pytest.mark.by_release
+
 # Trains two networks that share an optimizer, and prints how many gradients there are after each backward pass.
 RELEASED = """
     import json, torch

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hooked_job import Job
 
+pytestmark = pytest.mark.by_release
+
 WIDE = """
     import json, torch
     from torch import nn

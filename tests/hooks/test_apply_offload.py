@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hooked_job import Job
 
+pytestmark = pytest.mark.by_release
+
 # Trains a network that saves in many ways: in place, strided views, masks, indices, one tensor for several operators.
 SAVES = """
     import json, torch

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hooked_job import Job
 
+pytestmark = pytest.mark.by_release
+
 # Prints the weights after each step's update, what a checkpoint's state is, and where its tensors are.
 SCRIPT = """
     import copy, json, torch

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from hooked_job import Job
 
+pytestmark = pytest.mark.by_release
+
 # Trains on the CPU, and tells what became of the weights, of copies and of checkpoints.
 NETWORK = """
     import copy, io, json, pickle, torch

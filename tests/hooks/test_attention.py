@@ -7,6 +7,8 @@ import importlib.util
 import pytest
 from hooked_job import Finished, Job
 
+pytestmark = pytest.mark.by_release
+
 CARD = 8 << 30
 ATTENTION = {"id": "attention"}
 needs_transformers = pytest.mark.skipif(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from hooked_job import STAGE, Job, variables
+
+pytestmark = pytest.mark.by_release
 
 GIB = 1 << 30
 

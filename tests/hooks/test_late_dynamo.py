@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hooked_job import Job
+
+pytestmark = pytest.mark.by_release
 
 TRAIN = """
     import sys, torch

@@ -7,6 +7,8 @@ import textwrap
 import pytest
 from hooked_job import Job
 
+pytestmark = pytest.mark.by_release
+
 # Runs `make` with fills put off and with real ones, from one seed, and compares everything that it returns.
 COMPARE = """
     import json, os, sys, torch

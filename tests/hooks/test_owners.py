@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import pytest
 from hooked_job import OWNERS, Finished, Job
 
+pytestmark = pytest.mark.by_release
+
 CARD = 8 << 30
 MIB = 1 << 20
 

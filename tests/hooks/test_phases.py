@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hooked_job import Finished, Job
+
+pytestmark = pytest.mark.by_release
 
 SETUP = """
     import copy, torch

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hooked_job import Job
 
+pytestmark = pytest.mark.by_release
+
 CARD = 8 << 30
 SCRIPT = """
     import copy, json, torch, torch.nn as nn

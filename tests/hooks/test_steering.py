@@ -6,6 +6,8 @@ import pytest
 from hooked_job import Job
 from product import Product
 
+pytestmark = pytest.mark.by_release
+
 GIB = 1 << 30
 
 # More multiplications than are computed when values are followed, so that nothing is known of a loss.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hooked_job import Job
 
+pytestmark = pytest.mark.by_release
+
 CARD = 4 << 30
 DISTILS = """
     import json, torch

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hooked_job import Finished, Job
 
+pytestmark = pytest.mark.by_release
+
 GIB = 1 << 30
 
 # More multiplications than are computed, so that nothing is known of what comes out.
