@@ -1,9 +1,12 @@
 #include "app/doctor/script_run.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/temporary_file.h"
 #include "doctor/case.h"
 #include "ingest/text/read_text.h"
@@ -25,27 +28,13 @@ std::string as_typed(const std::vector<std::string>& command) {
   return text;
 }
 
-// Sentences that a script prints are nobody's report of what he saw.
-void leave_out_prose(model::Evidence& evidence, const std::string& path) {
-  std::erase_if(evidence.told, [&](const model::ToldSentence& told) { return told.at.file == path; });
-}
-
-void name_output(model::Evidence& evidence, const std::string& path) {
-  const auto rename = [&](std::string& file) {
-    if (file == path) file = "the run's output";
-  };
-  for (auto& file : evidence.files) rename(file.name);
-  for (auto& entry : evidence.ooms) rename(entry.at.file);
-  for (auto& entry : evidence.oom_mentions) rename(entry.file);
-  for (auto& entry : evidence.memory_words) rename(entry.file);
-  for (auto& entry : evidence.other_errors) rename(entry.file);
-  for (auto& entry : evidence.tracebacks) rename(entry.at.file);
-  for (auto& entry : evidence.library_errors) rename(entry.at.file);
-  for (auto& entry : evidence.host_kills) rename(entry.at.file);
-  for (auto& entry : evidence.shm_errors) rename(entry.at.file);
-  for (auto& entry : evidence.settings) rename(entry.at.file);
-  for (auto& entry : evidence.training) rename(entry.at.file);
-  for (auto& entry : evidence.facts) rename(entry.at.file);
+// What a script prints is nobody's report of what he saw: its sentences say nothing of a cause.
+Result<model::Evidence> read_output(const std::filesystem::path& path) {
+  std::ifstream printed(path, std::ios::binary);
+  if (!printed) return base::fail_errno("what the script printed can't be read", path.string());
+  auto evidence = ingest::read_text_evidence(printed, "the run's output");
+  if (evidence) evidence->told.clear();
+  return evidence;
 }
 
 // What a branch keeps, or does not, where its value is one that a virtual card does not compute.
@@ -87,9 +76,7 @@ Result<void> run_script(const job::RunRequest& script, const std::string& gpu, j
   }
   into.command = as_typed(script.command);
   into.gpu = gpu;
-  if (auto printed = ingest::read_text_evidence(output.path())) {
-    leave_out_prose(*printed, output.path().string());
-    name_output(*printed, output.path().string());
+  if (auto printed = read_output(output.path())) {
     ingest::merge_evidence(into.texts, std::move(*printed));
   }
   if (outcome->result.oom && !outcome->result.oom->caught && into.texts.ooms.empty()) {
