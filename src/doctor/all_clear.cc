@@ -158,6 +158,18 @@ std::optional<Doubt> doubt_told(const Scene& scene) {
   return std::nullopt;
 }
 
+// "No VRAM leak any more", "it stays at 6 GB".
+bool is_said_to_be_well(const model::Evidence& texts, const model::TextFile& file) {
+  return std::ranges::any_of(texts.told, [&](const model::ToldSentence& told) {
+    return told.kind == model::ToldKind::kIsWell && told.at.file == file.name;
+  });
+}
+
+bool is_said_not_to_grow(const model::Evidence& texts, const model::TextFile& file) {
+  return std::ranges::any_of(
+      texts.told, [&](const model::ToldSentence& told) { return told.denies_growth && told.at.file == file.name; });
+}
+
 // Prose that speaks of memory, and neither of a failure nor of health, in a text that is no document.
 std::optional<Doubt> doubt_mentioned(const Scene& scene) {
   if (find_other_failure(scene)) return std::nullopt;
@@ -175,6 +187,25 @@ std::optional<Doubt> doubt_mentioned(const Scene& scene) {
                  mentioned->at,
                  "no failure is told in words that are known here, and no health either",
                  {"what went wrong, if anything did: the message, or memory by steps"}};
+  }
+  return std::nullopt;
+}
+
+// Prose that no reader made anything of may tell of trouble in words that are not known here. A log speaks for itself;
+// in a question it is what the writer says of himself that counts.
+std::optional<Doubt> doubt_prose(const Scene& scene) {
+  if (find_other_failure(scene)) return std::nullopt;
+  for (const model::TextFile& file : scene.texts.files) {
+    if (file.looks == model::TextLooks::kLog || file.genre == model::Genre::kDocument ||
+        file.genre == model::Genre::kSource)
+      continue;
+    const auto& said = file.genre == model::Genre::kQuestion ? file.not_understood_of_writer : file.not_understood;
+    if (!said || was_watched(scene, *said) || scene.was_handled(*said)) continue;
+    if (is_said_to_be_well(scene.texts, file)) continue;
+    return Doubt{"Somebody tells something, in words that are not known here",
+                 *said,
+                 "whether memory is the matter does not follow from it",
+                 {kWholeText, "nvidia-smi and free -h at the time of the failure"}};
   }
   return std::nullopt;
 }
@@ -233,7 +264,7 @@ std::optional<Doubt> doubt_what_is_not_known(const Scene& scene) {
                    {"what the program printed, stderr too: 2>&1 | tee train.log"}};
     }
     if (file.looks == model::TextLooks::kLog || file.genre != model::Genre::kNone ||
-        std::ranges::find(known, file.name) != known.end())
+        std::ranges::find(known, file.name) != known.end() || is_said_not_to_grow(scene.texts, file))
       continue;
     return Doubt{"Nothing in it is of a kind that is known here",
                  at,
@@ -257,8 +288,9 @@ bool is_cuda_kernel_failure(const model::LibraryError& error) {
 }  // namespace
 
 std::optional<Doubt> find_doubt(const Scene& scene) {
-  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_told, doubt_cut_traceback,
-                          doubt_what_is_not_known, doubt_mentioned, doubt_growth, doubt_values, doubt_full_card}) {
+  for (const auto find :
+       {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_told, doubt_cut_traceback, doubt_what_is_not_known,
+        doubt_mentioned, doubt_prose, doubt_growth, doubt_values, doubt_full_card}) {
     if (auto doubt = find(scene)) return doubt;
   }
   return std::nullopt;

@@ -57,6 +57,11 @@ std::optional<model::Evidence> without_handled(const model::Evidence& texts) {
   handled.drop_from(left.memory_words);
   handled.drop_from(left.told);
   handled.drop_from(left.other_errors);
+  for (model::TextFile& file : left.files) {
+    for (auto* said : {&file.not_understood, &file.not_understood_of_writer}) {
+      if (*said && handled.covers(**said)) said->reset();
+    }
+  }
   return left;
 }
 

@@ -76,6 +76,7 @@ void read_stages(const Scene& scene, Whereabouts& at) {
 // A frame of the decorator, or a library whose evaluations always run without gradients.
 bool is_under_no_grad(const Stack& stack, const Whereabouts& at) {
   if (at.training || at.backward || at.optimizer) return false;
+  if (at.pictures) return true;  // programs that make pictures never have gradients on
   if (stack.in_code({"no_grad()", "inference_mode()"}) != nullptr) return true;
   if (stack.function_is({"decorate_context", "_no_grad_context", "_no_grad_wrapper"}) != nullptr) return true;
   if (stack.in_file({"grad_mode.py"}) != nullptr) return true;
@@ -125,8 +126,9 @@ Whereabouts find_whereabouts(const Scene& scene) {
     at.data_worker |= scene.oom->speaker.worker.has_value();
   }
   at.graph_capture = stack.in_file({"cuda/graphs.py", "cudagraph"}) != nullptr || stack.is_marked("graph_capture");
-  at.serving = stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"}) ||
-               (!at.training && find_server_layout(scene.texts) != nullptr);
+  at.serving =
+      stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"}) ||
+      (!at.training && (find_server_layout(scene.texts) != nullptr || find_remark(scene, "server_command") != nullptr));
   at.pictures = !at.training && (stack.in_file({"comfyui", "comfy/", "comfy\\", "stable-diffusion-webui", "sd-webui",
                                                 "sd.webui", "fooocus", "invokeai"}) != nullptr ||
                                  std::any_of(scene.texts.remarks.begin(), scene.texts.remarks.end(),

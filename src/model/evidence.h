@@ -405,6 +405,9 @@ struct TextFile {
   bool complete = true;  // false: a limit ended the reading
   TextLooks looks = TextLooks::kEmpty;
   Genre genre = Genre::kNone;
+  // The first sentence of prose in which something is said to be so, and that no reader made anything of; and the first
+  // in which the writer says it of himself.
+  std::optional<SourceLine> not_understood, not_understood_of_writer;
   friend bool operator==(const TextFile&, const TextFile&) = default;
 };
 

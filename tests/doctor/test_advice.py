@@ -26,7 +26,7 @@ def test_each_server_is_told_its_own_options(doctor: Doctor) -> None:
     sglang = commands(doctor, "serving_overcommit--capture_of_sglang")
     assert "--mem-fraction-static 0.83" in sglang  # 0.88 is in force
     assert not any("--enforce-eager" in one or "--gpu-memory-utilization" in one for one in sglang)
-    llama = commands(doctor, "serving_overcommit--compute_buffers_of_llama_cpp")
+    llama = commands(doctor, "placement_no_headroom--compute_buffers_of_llama_cpp")
     assert any(one.startswith("-c ") for one in llama)
     assert not any("--gpu-memory-utilization" in one for one in llama)
 

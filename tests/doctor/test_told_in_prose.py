@@ -51,6 +51,51 @@ CAUSES = {
         "eval_stage_blowup",
         "torch.cuda.OutOfMemoryError: CUDA out of memory.\n\nAll training epochs are fine, the validation crashes.\n",
     ),
+    "windows_pages_to_the_host": (
+        "windows_shared_memory",
+        "With the second LoRA it is at 31 s/it while the task manager shows 6 GB of shared memory for it.\n",
+    ),
+    "the_call_that_pins": (
+        "pinned_host_limit",
+        "Error while calling cudaMallocHost(&block, bytes) in file gpu.cpp:91. code: 2, reason: out of memory\n",
+    ),
+    "shared_memory_that_is_full": (
+        "shm_exhausted",
+        "The loader's children end with SIGBUS after a minute.\n\n"
+        "Filesystem      Size  Used Avail Use% Mounted on\nshm              64M   64M     0 100% /dev/shm\n",
+    ),
+    "what_was_deleted": (
+        "refs_kept_across_steps",
+        "`del logits` behind the step brings the peak from 9 to 5 GB and there is no more CUDA out of memory.\n",
+    ),
+    "only_a_new_process_has_room": (
+        "exception_holds_tensors",
+        "torch.cuda.OutOfMemoryError: CUDA out of memory.\n\nEach smaller batch fails too after that, only restarting "
+        "the notebook's kernel helps.\n",
+    ),
+    "only_the_longest_samples": (
+        "variable_length_spike",
+        "CUDA out of memory. Tried to allocate 180.00 MiB (GPU 0; 10.92 GiB total capacity; 9.20 GiB already "
+        "allocated; 120.00 MiB free; 10.15 GiB reserved in total by PyTorch)\n\nIt only fails on the longest texts.\n",
+    ),
+    "what_was_missing": (
+        "no_grad_missing",
+        "RuntimeError: CUDA out of memory. Tried to allocate 98.00 MiB (GPU 0; 7.79 GiB total capacity; 6.90 GiB "
+        "already allocated; 40.12 MiB free; 7.01 GiB reserved in total by PyTorch)\n\n"
+        "EDIT: it was missing torch.no_grad() around the loop.\n",
+    ),
+    "a_share_of_a_card": (
+        "mig_or_partition",
+        "[HAMI-core ERROR (pid:12 thread=9 allocator.c:51)]: Device 0 OOM 4400000000 / 4294967296\n" + OOM,
+    ),
+    "a_sum_without_blanks": (
+        "graph_retained",
+        "GPU memory keeps growing with every step until it runs out.\n\nepoch_loss+=loss\n",
+    ),
+    "a_neighbour_by_any_name": (
+        "other_process",
+        OOM + "\nSomebody's notebook of last month still sits on the only 3090.\n",
+    ),
     "nonsense_of_another_vendor": (
         "size_computation_bug",
         "E xla/stream_executor/rocm/rocm_driver.cc:612] failed to allocate 99.50TiB (109401406963712 bytes) from "
@@ -67,6 +112,11 @@ CAUSES = {
 }
 
 NOT_SAID_WELL = {
+    "epochs_in_prose_are_no_log": "The four long ones flatten the box at epoch 3, and nothing else is said.\n",
+    "the_shells_last_command": "Terminé d'un coup, echo $? -> 137, le GPU n'y est pour rien.\n",
+    "code_within_a_sentence": "I call loss.backward(create_graph=True) and after an hour nothing moves any longer.\n",
+    "what_the_writer_asks_about": "My run gets nothing at all of the 3090 and gives up. Can I do anything about it?\n",
+    "shared_memory_that_is_full": "Filesystem Size Used Avail Use% Mounted on\nshm 64M 64M 0 100% /dev/shm\n",
     "a_card_at_the_brim": "step 4 loss 0.2\nMy VRAM is at 15.8/16 GB and each step takes a minute.\n",
     "a_machine_that_freezes": "epoch 1 loss 0.8\nThen the whole desktop freezes and I have to restart it.\n",
     "a_second_start": "JAX takes too much memory: a second run can't start on the same GPU.\nepoch 1 loss 0.4\n",
@@ -74,6 +124,17 @@ NOT_SAID_WELL = {
 }
 
 WELL = {
+    "a_chapter": (
+        "The kernel ends a process when memory is exhausted. In a cluster a container that goes over its limit is "
+        "ended too, with OOMKilled and exit code 137. In this chapter we set limits.\n"
+    ),
+    "it_is_normal_in_chinese": "显存会逐渐增加到18G并稳定下来，这不是内存泄漏，属于正常现象\n",
+    "a_warning_that_is_none": "[W] Skipping tactic 2 due to insufficient memory.\n\nThat is harmless. It works.\n",
+    "a_condition_over_lines": (
+        "def is_ours(error):\n    return (\n        isinstance(error, RuntimeError)\n"
+        '        and "out of memory" in error.args[0]\n    )\n'
+    ),
+    "praise": "With this release there is no VRAM leak anymore, thanks!\n",
     "a_question": "How much VRAM does it take to fine-tune the small model? Is a card with 12 GB enough?\n",
     "a_wish": "When a job is killed by the OOM killer, the scheduler should say so.\n",
     "a_change": "# fix: catch OOM in the exporter\n\n## What changed\n- Handle `CUDA out of memory` by a retry.\n",

@@ -106,7 +106,8 @@ bool offer_for_object(const model::Growth& growth, Draft& draft) {
 
 // Source in the text that keeps a graph, where memory is seen or said to grow: a sum of losses is the commonest leak.
 void look_at_source(const Scene& scene, Draft& draft) {
-  const model::Remarkable* kept = find_remark(scene, "keeps_graph");
+  const model::Remarkable* named = find_remark(scene, "told_graph");
+  const model::Remarkable* kept = named != nullptr ? named : find_remark(scene, "keeps_graph");
   if (kept == nullptr) return;
   const bool grows = std::ranges::any_of(
       scene.series, [](const MemorySeries& series) { return find_trend(series).trend == Trend::kGrows; });
@@ -116,9 +117,9 @@ void look_at_source(const Scene& scene, Draft& draft) {
   const bool is_told = std::ranges::any_of(
       scene.texts.told, [](const model::ToldSentence& told) { return told.kind == model::ToldKind::kRises; });
   if (!grows && !is_told) return;
-  draft.weigh(grows     ? 0.85
-              : is_host ? 0.55
-                        : 0.65)
+  draft.weigh(grows || (named != nullptr && !is_host) ? 0.85
+              : is_host                               ? 0.55
+                                                      : 0.65)
       .because(kept->at, "what this keeps for the next round has the graph of this one");
   if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
 }

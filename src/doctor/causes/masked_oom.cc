@@ -26,6 +26,8 @@ double weight_of(const model::LibraryError& error) {
   if (code.contains("internal_error") && (library == "cudnn" || library == "cusolver")) return 0.55;
   if (code.contains("not_supported") && library == "cudnn") return 0.42;
   if (library == "cublas" && (code.contains("internal_error") || code.contains("execution_failed"))) return 0.3;
+  // The driver's plain word for a card that is full masks nothing.
+  if (mentions(error.message, {"cumemalloc", "cumemcreate"})) return 0.35;
   if (mentions(error.message, {"out of memory"}) || mentions(error.code, {"memoryallocation", "out_of_memory"})) {
     return 0.6;
   }

@@ -106,6 +106,14 @@ void find_mig_or_partition(const Scene& scene, Draft& draft) {
       }
     }
   }
+  if (const model::Remarkable* limit = find_remark(scene, "vgpu_limit"); limit != nullptr) {
+    draft.weigh(0.86).title("The pod has a share of the card, and has used it up");
+    draft.because(limit->at, "a layer between the job and the driver holds it to its share (vGPU)");
+    draft.fix({"Ask for a larger share", "resources: limits: nvidia.com/gpumem: MIB", std::nullopt, "none",
+               Applicability::kFillIn});
+    offer_smaller_batch(scene, draft);
+    return;
+  }
   for (const model::Remarkable& remark : scene.texts.remarks) {
     if (remark.kind != "driver_vram" || !total) continue;
     const auto shown = bytes_of_driver(remark.at.text);

@@ -72,6 +72,10 @@ void find_no_grad_missing(const Scene& scene, Draft& draft) {
       draft.because(frame, "a forward pass outside training, and no frame shows torch.no_grad()");
     }
   }
+  if (const model::Remarkable* told = find_remark(scene, "told_no_grad");
+      told != nullptr && (scene.has_failure() || find_remark(scene, "told_eval_fails") != nullptr)) {
+    draft.weigh(0.82).because(told->at, "who wrote this says what was missing");
+  }
   if (draft.is_empty()) return;
   offer_no_grad(scene, draft);
   draft.confirm("whether the loop stands under `with torch.no_grad():`, which a traceback does not show");

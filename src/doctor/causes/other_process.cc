@@ -161,6 +161,7 @@ void look_at_what_was_left(const Scene& scene, Draft& draft) {
     }
     if (!status.processes_listed) continue;
     for (const model::GpuCard& card : status.cards) {
+      if (status.processes.empty() && lowered(card.display) != "on") continue;  // nobody at all is seen: VF704
       if (!card.used || !card.total || card.driver_model == "WDDM" || card.mig_mode == "Enabled") continue;
       Bytes listed;
       bool all_known = true;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
@@ -8,6 +9,10 @@
 namespace vramfit::doctor {
 
 namespace {
+
+bool names_pinning(std::string_view text) {
+  return mentions(text, {"cudahostalloc", "cudahostregister", "cudamallochost"});
+}
 
 void find_pinned_host_limit(const Scene& scene, Draft& draft) {
   const bool numberless = scene.oom != nullptr && !scene.oom_has_numbers;
@@ -27,11 +32,19 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
     draft.weigh(0.8).because(cured->at, "without pinned memory it works, says who wrote this");
   }
   for (const model::LibraryError& error : scene.texts.library_errors) {
-    if (!mentions(error.message, {"cudahostalloc", "cudahostregister", "cudamallochost"}) &&
-        !mentions(error.call, {"cudahostalloc", "cudahostregister", "cudamallochost"})) {
-      continue;
-    }
+    if (!names_pinning(error.message) && !names_pinning(error.call)) continue;
     draft.weigh(0.8).because(error.at, "pinning host memory failed");
+  }
+  // The call by its name, whoever prints it, beside words of trouble.
+  for (const auto* lines : {&scene.texts.oom_mentions, &scene.texts.memory_words, &scene.texts.other_errors}) {
+    const auto named =
+        std::ranges::find_if(*lines, [&](const model::SourceLine& at) { return names_pinning(at.text); });
+    if (named == lines->end()) continue;
+    draft.weigh(0.8).because(*named, "it is host memory that could not be pinned: this is the call for it");
+    break;
+  }
+  if (numberless && draft.is_empty() && names_pinning(scene.oom->at.text)) {
+    draft.weigh(0.8).because(scene.oom_line(), "it is host memory that could not be pinned: this is the call for it");
   }
   // Other programs say it in words of their own: TensorFlow's pool on the host, llama.cpp's buffers.
   for (const model::ForeignDump& dump : scene.texts.foreign) {

@@ -26,14 +26,19 @@ void find_placement_no_headroom_in_run(const Scene& scene, Draft& draft) {
 bool look_at_llama(const Scene& scene, Draft& draft) {
   const model::ForeignDump* refused = nullptr;
   const model::ForeignDump* weights = nullptr;
+  const model::ForeignDump* buffers = nullptr;
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     if (dump.program != "llama.cpp") continue;
     if (dump.kind == "kv_cache") return false;  // VF103
     if (dump.kind == "weights" && weights == nullptr) weights = &dump;
+    if (dump.kind == "compute_buffers" && buffers == nullptr) buffers = &dump;
     if (dump.kind == "oom" && refused == nullptr) refused = &dump;
   }
-  if (weights == nullptr && refused == nullptr) return false;
-  draft.weigh(weights != nullptr ? 0.72 : 0.55).title("The layers put on the card are more than it has free");
+  if (weights == nullptr && refused == nullptr && buffers == nullptr) return false;
+  draft.weigh(weights != nullptr ? 0.72 : buffers != nullptr ? 0.68 : 0.55);
+  draft.title(buffers == nullptr ? "The layers put on the card are more than it has free"
+                                 : "The layers put on the card leave no room for the buffers beside them");
+  if (buffers != nullptr) draft.because(buffers->at, "buffers for computing could not be had beside the weights");
   for (const model::ForeignDump* dump : {refused, weights}) {
     if (dump == nullptr) continue;
     draft.because(dump->at, dump->sizes.empty() ? "weights were being loaded"
@@ -42,6 +47,10 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
   }
   draft.fix({"Put fewer layers on the card", "-ngl LAYERS  # llama.cpp; in Ollama: PARAMETER num_gpu LAYERS",
              std::nullopt, "layers on the CPU are slow", Applicability::kFillIn});
+  if (buffers != nullptr) {
+    draft.fix({"A shorter context", "-c 4096  # llama.cpp; in Ollama: PARAMETER num_ctx 4096", std::nullopt,
+               "shorter conversations", Applicability::kFillIn});
+  }
   draft.fix({"A smaller quantization of the weights, such as Q4_K_M", "", std::nullopt, "less exact",
              Applicability::kMayBeWrong});
   draft.confirm("nvidia-smi just before: how much of the card is free, and who has the rest");

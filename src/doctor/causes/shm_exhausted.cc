@@ -36,6 +36,17 @@ bool reads_in_workers(const Scene& scene) {
   });
 }
 
+// "Worker children keep dying with SIGBUS": in prose too.
+bool mentions_signal(const Scene& scene) {
+  return std::ranges::any_of(scene.texts.told,
+                             [](const model::ToldSentence& told) {
+                               return mentions(told.at.text, {"sigbus", "bus error"});
+                             }) ||
+         std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) {
+           return file.not_understood && mentions(file.not_understood->text, {"sigbus", "bus error"});
+         });
+}
+
 void find_shm_exhausted(const Scene& scene, Draft& draft) {
   look_at_semaphores(scene, draft);
   for (const model::ShmError& error : scene.texts.shm_errors) {
@@ -59,7 +70,11 @@ void find_shm_exhausted(const Scene& scene, Draft& draft) {
     const bool small = total->value <= model::Bytes::mib(64);
     const bool full = share(used, total) > 0.95;
     if (!small && !full) continue;
+    const bool worker_died = mentions_signal(scene);
     if (!draft.is_empty()) draft.adjust(0.04);
+    if (draft.is_empty() && full) draft.weigh(worker_died ? 0.85 : 0.5);
+    if (draft.is_empty() && small && worker_died) draft.weigh(0.7);
+    if (!draft.is_empty() && full && !scene.has_failure() && !worker_died) draft.severity(model::Severity::kWarning);
     draft.because(info.at, fmt::format("/dev/shm has {}{}", show(total),
                                        small ? ", the default of a container" : " and is full"));
   }

@@ -83,10 +83,13 @@ void find_variable_length_spike(const Scene& scene, Draft& draft) {
                               series.points.size(), show(series, trend.last)));
     break;
   }
-  const model::Remarkable* long_input = find_remark(scene, "told_long_input");
+  const model::Remarkable* only_long = find_remark(scene, "told_only_long_input");
+  const model::Remarkable* long_input = only_long != nullptr ? only_long : find_remark(scene, "told_long_input");
   const bool is_told = !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty() || scene.oom != nullptr;
   if (long_input != nullptr && is_told && !scene.has_run()) {
-    draft.weigh(0.52).because(long_input->at, "inputs that are longer than the rest, says who wrote this");
+    // Which inputs fail says more than what was idle when they did.
+    draft.weigh(only_long != nullptr ? 0.83 : 0.52);
+    draft.because(long_input->at, "inputs that are longer than the rest, says who wrote this");
   }
   if (draft.is_empty()) return;
   if (scene.oom != nullptr && scene.steps_done && *scene.steps_done > 1) {

@@ -49,6 +49,12 @@ void look_at_task_manager(const Scene& scene, Draft& draft) {
   }
 }
 
+void look_at_told_paging(const Scene& scene, Draft& draft) {
+  const model::Remarkable* told = find_remark(scene, "told_shared_gpu");
+  if (told == nullptr || scene.platform.rocm) return;
+  draft.weigh(0.66).because(told->at, "who wrote this saw host memory in use for the card, and what it costs");
+}
+
 void offer_no_spilling(const Scene& scene, Draft& draft) {
   if (draft.is_empty()) return;
   if (scene.platform.seen && (scene.platform.windows || scene.platform.wsl)) {
@@ -64,6 +70,7 @@ void offer_no_spilling(const Scene& scene, Draft& draft) {
 void find_windows_shared_memory(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   look_at_task_manager(scene, draft);
+  look_at_told_paging(scene, draft);
   if (scene.oom == nullptr || !terms.total) return offer_no_spilling(scene, draft);
   const Size held = terms.reserved ? terms.reserved : terms.allocated;
   const bool beyond = surely_above(held, terms.total) || surely_above(terms.allocated, terms.total);

@@ -208,13 +208,19 @@ bool rises_by_comparison(const Sentence& sentence) {
 // "10 MB behind after each pass", "about 400 MB more every epoch": an amount that comes again.
 bool adds_an_amount(const Sentence& sentence) {
   const auto& words = sentence.words;
+  if (contains_any(sentence.text, {"than the other", "than other", "than all other"}))
+    return false;  // beside, not before
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
-    const bool is_unit = word.ends_with("mb") || word.ends_with("gb") || word.ends_with("mib") || word.ends_with("gib");
-    const bool has_number = is_digit(word[0]) || (i > 0 && is_digit(words[i - 1][0]));
+    const bool is_unit = word.starts_with("megabyte") || word.starts_with("gigabyte") || word == "megs" ||
+                         word == "gigs" || word == "meg" || word == "gig" || word.ends_with("mb") ||
+                         word.ends_with("gb") || word.ends_with("mib") || word.ends_with("gib");
+    const std::string_view before = i > 0 ? std::string_view(words[i - 1]) : "";
+    const bool has_number = is_digit(word[0]) || (!before.empty() && is_digit(before[0])) || before == "dozen" ||
+                            before == "few" || before == "hundred" || before == "couple" || before == "some";
     if (is_unit && has_number &&
-        sentence.has_word(
-            {"more", "behind", "extra", "additional", "additionally", "leaked", "gains", "grows", "plus"}) &&
+        sentence.has_word({"more", "behind", "extra", "additional", "additionally", "leaked", "gains", "grows", "plus",
+                           "up", "rises", "climbs", "creeps", "adds", "higher"}) &&
         sentence.has_word({"every", "each", "per"}) &&
         !sentence.has_word({"download", "downloads", "disk", "second", "file", "files"}))
       return true;
@@ -230,8 +236,36 @@ bool is_said_to_stay(const Sentence& sentence) {
   return held < sentence.words.size() && held <= stays + 3;
 }
 
+// "It is no leak", "becomes stable", "normal", of languages whose words are not parted or not known one by one.
+bool is_level_abroad(std::string_view text) {
+  return contains_any(text, {"不是内存泄",
+                             "不是显存泄",
+                             "没有泄",
+                             "不存在泄",
+                             "正常现象",
+                             "一切正常",
+                             "稳定下来",
+                             "保持稳定",
+                             "趋于稳定",
+                             "不再增",
+                             "不会增",
+                             "リークではな",
+                             "安定し",
+                             "누수가 아",
+                             "안정",
+                             "не утечка",
+                             "стабильн",
+                             "kein leck",
+                             "bleibt stabil",
+                             "pas une fuite",
+                             "reste stable",
+                             "no es una fuga",
+                             "se mantiene estable"});
+}
+
 bool rises_abroad(std::string_view text) {
-  return contains_any(text, {"涨",     "增长",   "增加",   "上升",    "升高",     "越来越", "增え",   "増え",
+  return !is_level_abroad(text) &&
+         contains_any(text, {"涨",     "增长",   "增加",   "上升",    "升高",     "越来越", "增え",   "増え",
                              "増加",   "上がっ", "증가",   "늘어",    "растет",   "растёт", "увелич", "steigt",
                              "wächst", "zunimm", "läuft",  "füllt",   "augmente", "croît",  "grimpe", "aumenta",
                              "crece",  "sube",   "cresce", "artıyor", "rośnie",   "sale"}) &&

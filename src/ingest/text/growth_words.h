@@ -40,6 +40,7 @@ bool adds_an_amount(const Sentence& sentence);
 bool is_said_to_stay(const Sentence& sentence);
 // The same in the languages of other forums, verb and rhythm.
 bool rises_abroad(std::string_view text);
+bool is_level_abroad(std::string_view text);
 
 }  // namespace vramfit::ingest
 

@@ -207,7 +207,8 @@ TEST(Foreign, dumps_of_tensorflow_and_others) {
       "jax");
   EXPECT_EQ(parse_foreign("ValueError: No available memory for the cache blocks.")->program, "vllm");
   EXPECT_EQ(parse_foreign("alloc_tensor_range: failed to allocate CUDA0 buffer of size 4096")->kind, "weights");
-  EXPECT_EQ(parse_foreign("ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4096")->kind, "kv_cache");
+  EXPECT_EQ(parse_foreign("ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4096")->kind,
+            "compute_buffers");
   EXPECT_FALSE(parse_foreign("  current device: 0, in function alloc at other.cu:10"));
   EXPECT_EQ(
       parse_foreign(

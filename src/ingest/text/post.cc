@@ -25,6 +25,7 @@ using model::ToldSentence;
 constexpr std::int64_t kLinesOfPost = 4000;  // what is longer is a log: then only lines with words of memory are read
 constexpr std::size_t kWrapped = 50;         // letters from which on a line without an end of a sentence goes on
 constexpr std::size_t kMostTold = 256;
+constexpr std::size_t kFewestOfReport = 4;  // "Hi all", "Thanks in advance" say nothing
 
 bool names_a_failure(std::string_view text) {
   static constexpr auto kWords =
@@ -59,6 +60,11 @@ bool is_of_document(std::string_view line) {
        "## what",         "docs/",         "## how "});
   if (contains_any(line, kMarks)) return true;
   const std::string_view text = trim(line);
+  // A list of changes: "### Fixed"
+  for (const std::string_view heading : {"### Added", "### Fixed", "### Changed", "### Removed", "### Deprecated",
+                                         "### Bug fixes", "### Bug Fixes", "### Features", "### Security"}) {
+    if (text == heading) return true;
+  }
   for (const std::string_view begin : {"fix: ", "feat: ", "docs: ", "chore: ", "refactor: ", "perf: "}) {
     if (text.starts_with(begin) || text.starts_with("# " + std::string(begin))) return true;
   }
@@ -67,6 +73,9 @@ bool is_of_document(std::string_view line) {
 
 // "This page describes", "The table lists"
 bool is_about_a_page(const Sentence& sentence) {
+  if (contains_any(sentence.text, {"in this chapter", "in this section", "in this guide", "in this article",
+                                   "in this tutorial", "in this post we", "this tutorial "}))
+    return true;
   if (sentence.words.size() < 3 || (sentence.words[0] != "this" && sentence.words[0] != "the")) return false;
   static constexpr auto kPages =
       std::to_array<std::string_view>({"page", "section", "document", "guide", "chapter", "table", "patch", "pr",
@@ -91,8 +100,13 @@ bool keeps_graph(std::string_view text) {
     return code.contains(".item()") || code.contains("detach") || code.contains(".data") || code.contains("float(") ||
            code.contains(".cpu()") || code.contains(".tolist()") || code.contains(".numpy()");
   };
-  if (const std::size_t sum = text.find(" += "); sum != kNowhere) {
-    const std::string_view behind = text.substr(sum + 4), added = behind.substr(0, behind.find_first_of(" `#;"));
+  if (const std::size_t sum = text.find("+=");
+      sum != kNowhere && sum > 0 && (is_word(text[sum - 1]) || is_blank(text[sum - 1]))) {
+    const std::string_view behind = trim(text.substr(sum + 2));
+    const auto end = std::ranges::find_if(behind, [](char letter) {
+      return std::string_view(" `#;").contains(letter) || static_cast<unsigned char>(letter) >= 0x80;
+    });
+    const std::string_view added = behind.substr(0, static_cast<std::size_t>(end - behind.begin()));
     return contains_any(added, {"loss", "likelihood", "nll", "criterion"}) && !is_cut(added);
   }
   const std::size_t set = text.find(" = ");
@@ -104,6 +118,11 @@ bool keeps_graph(std::string_view text) {
   return call.substr(open).contains(", " + std::string(state) + ")") && !is_cut(call);
 }
 
+// What somebody asks, wishes or plans is no report.
+bool is_of_intent(const Sentence& sentence) {
+  return sentence.has_word({"want", "wonder", "wondering", "question", "curious", "plan", "planning", "like"});
+}
+
 class PostReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
@@ -111,12 +130,15 @@ class PostReader final : public TextReader {
     if (file_.empty()) file_ = sink.at(line).file;
     const std::string_view text = line.text;
     if (trim(text).empty()) {
+      open_ = 0;
       end_paragraph(sink);
       example_ = example_ == Example::kBegun ? Example::kNone : example_;
       return;
     }
-    if (is_of_document(line.whole) && !line.whole.contains(" I "))
-      ++document_marks_;  // "- [x] I have the newest driver"
+    if (is_of_document(line.whole) && !line.whole.contains(" I ")) {  // "- [x] I have the newest driver"
+      ++document_marks_;
+      is_page_ = is_page_ || trim(line.whole).starts_with("##");
+    }
     if (is_heading(line.whole) && is_of_report(line.whole)) is_report_ = true;
     if (is_heading(line.whole)) {
       end_paragraph(sink);
@@ -129,10 +151,16 @@ class PostReader final : public TextReader {
     }
     ++lines_;
     if (keeps_graph(text)) sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, "keeps_graph"}, "remarks");
-    if (is_code(line.whole) || trim(text).starts_with('#')) ++code_lines_;
+    // A traceback quotes one line of a statement, whatever that leaves open.
+    if (is_error_line(text) || trim(text).starts_with("File \"")) open_ = 0;
+    const bool is_continued = open_ > 0;  // within the parentheses of a statement above
+    if (is_code(line.whole) || is_continued) {
+      open_ = std::max<std::int64_t>(0, open_ + std::ranges::count(text, '(') - std::ranges::count(text, ')'));
+    }
+    if (is_code(line.whole) || is_continued || trim(text).starts_with('#')) ++code_lines_;
     const std::string_view prefix = trim(line.whole.substr(0, line.whole.size() - line.text.size()));
     const bool is_logged = std::ranges::any_of(prefix, [](char letter) { return letter != '>' && letter != '#'; });
-    if (!is_logged && is_source(text)) {
+    if (!is_logged && (is_source(text) || (is_continued && names_a_failure(text)))) {
       ++handling_lines_;
       end_paragraph(sink);
       asides_.insert(line.number);
@@ -175,8 +203,14 @@ class PostReader final : public TextReader {
       return is_aside(at) || (is_general && !program_lines_.contains(at.line)) ||
              (is_prose_of_it && !in_trouble_.contains(at.line));
     };
+    const auto is_of_page = [&](const model::SourceLine& at) {
+      const bool is_prose_of_it = judged_.contains(at.line) || in_trouble_.contains(at.line);
+      return is_general && is_page_ && is_prose_of_it && at.file == file_ && !program_lines_.contains(at.line);
+    };
+    std::erase_if(evidence.host_kills, [&](const model::HostKill& kill) { return is_of_page(kill.at); });
     std::erase_if(evidence.oom_mentions, [&](const model::SourceLine& at) {
-      return is_aside(at) || (at.file == file_ && well_.contains(at.line) && !in_trouble_.contains(at.line));
+      return is_aside(at) || is_of_page(at) ||
+             (at.file == file_ && well_.contains(at.line) && !in_trouble_.contains(at.line));
     });
     std::erase_if(evidence.memory_words, is_no_report);
     std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_aside(at); });
@@ -238,9 +272,12 @@ class PostReader final : public TextReader {
   void take(Sentence& sentence, const model::SourceLine& at, EvidenceSink& sink) {
     if (in_wish_ && !sentence.is_of_writer()) sentence.mood = Mood::kHypothetical;
     ++moods_[sentence.mood];
-    by_writer_ += sentence.is_of_writer() ? 1 : 0;
+    by_writer_ += sentence.is_of_writer() && !is_about_a_page(sentence) ? 1 : 0;
     auto told = read_told(sentence, before_);
-    if (is_about_a_page(sentence)) ++document_marks_;
+    if (is_about_a_page(sentence)) {
+      ++document_marks_;
+      is_page_ = true;
+    }
     const bool happened = sentence.mood == Mood::kAsserted || sentence.mood == Mood::kAsked;
     if (names_a_failure(sentence.text)) {
       // A word of trouble that stands in it is judged with it, and not beside that of the sentence before.
@@ -262,12 +299,18 @@ class PostReader final : public TextReader {
       sink.add(sink.evidence().remarks, {at, {}, std::string(cause)}, "remarks");
       sink.evidence().remarks.back().at.text = cut_text(sentence.text, sink.limits().longest_quote);
     }
+    if (!told && sentence.mood == Mood::kAsserted && sentence.words.size() >= kFewestOfReport) {
+      const model::SourceLine where{at.file, at.line, cut_text(sentence.text, sink.limits().longest_quote)};
+      model::TextFile& file = sink.evidence().files.back();
+      if (!file.not_understood) file.not_understood = where;
+      if (!file.not_understood_of_writer && sentence.is_of_writer() && !is_of_intent(sentence))
+        file.not_understood_of_writer = where;
+    }
     if (told) {
       told->at = at;
       told->at.text = cut_text(sentence.text, sink.limits().longest_quote);
-      // What somebody asks, wishes or plans is no report; in a question, what others answer is none either.
-      const bool is_report = sentence.mood == Mood::kAsserted &&
-                             !sentence.has_word({"want", "wonder", "question", "curious", "plan", "planning", "like"});
+      // In a question, what others answer is no report either.
+      const bool is_report = sentence.mood == Mood::kAsserted && !is_of_intent(sentence);
       if (is_report) (sentence.is_of_writer() ? reports_by_writer_ : reports_).insert(at.line);
       if (sink.evidence().told.size() < kMostTold) sink.evidence().told.push_back(*told);
       before_ = std::move(told);
@@ -304,12 +347,14 @@ class PostReader final : public TextReader {
   std::vector<std::pair<std::size_t, model::SourceLine>> begins_;  // of its lines: where in it, and which
   std::size_t last_length_ = 0;
   bool in_wish_ = false, announces_ = false, is_report_ = false;
+  bool is_page_ = false;  // a document says so of itself; "refer to the documentation" is said anywhere
   Example example_ = Example::kNone;
   std::optional<ToldSentence> before_;
   std::set<std::int64_t> asides_, happened_, example_lines_, judged_, in_trouble_, program_lines_, reports_,
       reports_by_writer_, well_;
   std::map<Mood, int> moods_;
   int document_marks_ = 0, by_writer_ = 0;
+  std::int64_t open_ = 0;  // parentheses of source
   std::int64_t lines_ = 0, code_lines_ = 0, handling_lines_ = 0;
 };
 

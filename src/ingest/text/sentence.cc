@@ -184,6 +184,9 @@ bool is_of_program(std::string_view line) {
   }
   const std::string_view name = line.substr(0, line.find(": "));
   if (name.size() == line.size() || name.contains(' ')) return false;
+  for (const std::string_view later : {"EDIT", "UPDATE", "PS", "NOTE", "TLDR", "FYI", "SOLVED"}) {
+    if (name == later) return false;  // what the writer added
+  }
   return name.contains('_') || name.contains('.') || name.contains("::") ||
          std::ranges::count_if(name, [](char letter) { return letter >= 'A' && letter <= 'Z'; }) >= 2;
 }
@@ -278,8 +281,12 @@ bool is_hypothetical(const Sentence& sentence) {
       return true;
   }
   // "A process that exceeds its limit is killed": of any.
-  const bool is_any_one = words.size() > 3 && (words[0] == "a" || words[0] == "an" || words[0] == "any") &&
-                          (words[2] == "that" || words[2] == "which" || words[2] == "who");
+  bool is_any_one = false;
+  for (std::size_t i = 0; i + 2 < words.size() && !is_any_one; ++i) {
+    is_any_one = (words[i] == "a" || words[i] == "an" || words[i] == "any") &&
+                 (words[i + 2] == "that" || words[i + 2] == "which" || words[i + 2] == "who") &&
+                 (i == 0 || (i < 4 && !sentence.has_word({"was", "were", "had", "got", "did"})));
+  }
   if (is_any_one && !seen) return true;
   return (!seen && sentence.has_word(
                        {"proposes", "propose", "proposed", "proposal", "suggest", "suggests", "wish", "ideally"})) ||
@@ -324,6 +331,7 @@ std::size_t end_of_sentence(std::string_view text, std::size_t at) {
   if (text[at] == ':' && at + 1 < text.size() && is_blank(text[at + 1]) && !within('`') && !within('"'))
     return std::ranges::count(text.substr(0, at), ' ') >= kFewestBefore ? 1 : 0;
   if (text[at] != '.' && text[at] != '!' && text[at] != '?') return 0;
+  if (text[at] == '?' && at > 0 && text[at - 1] == '$') return 0;  // how the last command of a shell ended
   std::size_t end = at + 1;
   while (end < text.size() && std::string_view(".!?*`\")'").contains(text[end])) ++end;
   if (end >= text.size()) return end - at;

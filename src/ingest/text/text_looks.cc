@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/log_prefix.h"
+#include "ingest/text/sentence.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -33,7 +36,23 @@ bool counts(std::string_view line) {
   return false;
 }
 
-bool is_of_log(std::string_view line) { return counts(line) || parse_log_prefix(line).length > 0; }
+// "Epoch 00041: val_loss did not improve": it begins with what it counts.
+bool begins_with_count(std::string_view line) {
+  Cursor cursor(line);
+  cursor.take_while([](char letter) { return !is_word(letter); });
+  const std::string_view word = cursor.take_while(is_letter);
+  if (std::ranges::none_of(kCounted, [&](std::string_view known) { return same_ignoring_case(word, known); }))
+    return false;
+  cursor.take_while([](char letter) { return std::string_view(" :=#[(").contains(letter); });
+  return is_digit(cursor.peek());
+}
+
+// What it says but for its numbers: the lines of a loop differ in nothing else.
+std::string without_numbers(std::string_view line) {
+  std::string words(line);
+  std::erase_if(words, [](char letter) { return is_digit(letter) || letter == '.' || is_blank(letter); });
+  return words;
+}
 
 }  // namespace
 
@@ -47,9 +66,15 @@ void LooksOfText::add(std::string_view block) {
 model::TextLooks LooksOfText::judge() const {
   if (!has_words_) return model::TextLooks::kEmpty;
   std::string_view rest = first_;
+  std::set<std::string> sentences;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
-    if (is_of_log(clean_line(rest.substr(0, std::min(end, kJudgedLine))).text)) return model::TextLooks::kLog;
+    const std::string line = clean_line(rest.substr(0, std::min(end, kJudgedLine))).text;
+    // Somebody who writes of epochs in prose has no log there: a program says the same again, with other numbers.
+    const bool is_of_log =
+        parse_log_prefix(line).length > 0 || (counts(line) && (!is_prose(line) || begins_with_count(line) ||
+                                                               !sentences.insert(without_numbers(line)).second));
+    if (is_of_log) return model::TextLooks::kLog;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return model::TextLooks::kUnknown;

@@ -19,8 +19,17 @@ bool has_negation(const Sentence& sentence) {
   return std::ranges::any_of(sentence.words, is_not) || has_any_part(sentence, {"没有", "없"});
 }
 
+// "3090", "1080ti", "a100", "h200"
+bool is_number_of_card(std::string_view word) {
+  if (word.size() >= 3 && std::string_view("abhlpv").contains(word[0]) && word.ends_with("0") && word.size() <= 5)
+    return std::ranges::all_of(word.substr(1), is_digit);
+  if (word.ends_with("ti")) word.remove_suffix(2);
+  return word.size() == 4 && word[0] >= '1' && word[0] <= '5' && word[1] == '0' && word[2] >= '5' && word[3] == '0';
+}
+
 bool names_a_card(const Sentence& sentence) {
   return sentence.has_stem({"gpu", "card", "vram", "cuda", "device"}) ||
+         std::ranges::any_of(sentence.words, is_number_of_card) ||
          has_any_part(sentence, {"gpu", "显卡", "显存", "vram"});
 }
 // "GPU 0", "cuda:0", "the same card": one of several.
@@ -69,7 +78,8 @@ bool says_holding(const Sentence& sentence) {
 
 // Somebody else's process, or one that was left; "no other process" is none.
 bool says_others(const Sentence& sentence) {
-  std::size_t other = sentence.find_stem({"zombie", "orphan", "colleague", "coworker", "labmate", "defunct"});
+  std::size_t other = sentence.find_stem(
+      {"someone's", "somebody's", "zombie", "orphan", "colleague", "coworker", "labmate", "defunct"});
   if (other == sentence.words.size() &&
       has_any_part(sentence, {"someone else", "somebody else", "other people", "other users", "another user"}))
     other = sentence.find_word({"someone", "somebody", "other", "another"});
@@ -80,10 +90,10 @@ bool says_others(const Sentence& sentence) {
   if (other == sentence.words.size()) {
     other = sentence.find_word({"other", "another", "previous", "old", "stale", "crashed", "leftover", "killed",
                                 "earlier", "dead", "else's", "last", "aborted"});
-    const std::size_t thing =
-        sentence.find_stem({"process", "job", "run", "kernel", "notebook", "program", "script", "training", "user",
-                            "session", "container", "instance", "server", "experiment"},
-                           other);
+    const std::size_t thing = sentence.find_stem(
+        {"process", "job", "run", "kernel", "notebook", "program", "script", "training", "user", "session", "container",
+         "instance", "server", "experiment", "terminal", "shell", "window", "app"},
+        other);
     if (thing >= sentence.words.size() || thing > other + 3) return false;
   }
   for (std::size_t i = other > 3 ? other - 3 : 0; i < other; ++i) {
@@ -180,7 +190,31 @@ std::vector<std::string_view> told_causes(const Sentence& sentence) {
       sentence.has_stem({"utteranc", "sequenc", "sentenc", "sampl", "audio", "document", "clip", "input", "text",
                          "prompt", "recording", "example", "article"}) &&
       !has_any_part(sentence, {"no longer", "as long as", "takes long", "long time", "how long"}) && !denied)
+    causes.push_back(sentence.has_word({"only", "always", "whenever"}) ? "told_only_long_input" : "told_long_input");
+  if (has_any_part(sentence, {"样本长度不", "样本比较长", "长度不一", "序列长度不", "句子长度不", "变长"}))
     causes.push_back("told_long_input");
+  if (has_any_part(sentence, {"no_grad", "inference_mode"}) &&
+      (sentence.has_stem({"wrap", "forgot", "forget", "missing", "miss", "without", "lack"}) ||
+       has_any_part(sentence, {"that was it", "was the ", "did the trick"}) || says_works(sentence)))
+    causes.push_back("told_no_grad");
+  const bool keeps = sentence.has_stem({"accumulat", "append", "stor", "sum", "keep", "kept", "history", "collect"});
+  const bool of_loss = sentence.has_stem({"loss", "grad"}) || has_any_part(sentence, {"loss"});
+  if ((of_loss && keeps &&
+       has_any_part(sentence, {"detach", ".item", "item()", "items", "retain_graph", "create_graph", "the graph",
+                               "its graph", "computation graph"})))
+    causes.push_back("told_graph");
+  // Windows's own words for host memory that its driver lends the card.
+  const bool is_shared =
+      has_any_part(sentence, {"shared gpu memory", "shared video memory", "shared memory gets used"}) ||
+      (has_any_part(sentence, {"task manager"}) && has_any_part(sentence, {"shared"}));
+  if (is_shared && has_any_part(sentence, {"slow", "speed", "bottleneck", "s/it", "crawl", "spill", "overflow"}))
+    causes.push_back("told_shared_gpu");
+  if (sentence.has_word({"only", "until", "unless"}) && sentence.has_stem({"restart", "reboot"}) &&
+      sentence.has_stem({"kernel", "notebook", "runtime", "jupyter", "session", "python"}))
+    causes.push_back("told_restart_cures");
+  const bool deletes = has_any_part(sentence, {"`del ", " del ", "deleting "}) || sentence.text.starts_with("del ");
+  if (deletes && (says_works(sentence) || has_any_part(sentence, {"brings", "drops", "halves", "no more", "lowers"})))
+    causes.push_back("told_del_cures");
   if (sentence.has_stem({"logit"}) && has_any_part(sentence, {"vocab"})) causes.push_back("told_logits");
   if (has_any_part(sentence, {"mem_fraction", "mem-fraction", "gpu_memory_utilization", "gpu-memory-utilization"}) &&
       says_fails(sentence))

@@ -83,22 +83,32 @@ bool is_a_small_share(std::string_view text) {
 
 // ---- full, too much, stopped ----------------------------------------------------------------------------------------
 
-// "23.9/24 GB", "31.2 of 31.5 GB": nearly all of it.
+// "23.4", "23,4"
+std::optional<double> take_amount(Cursor& cursor) {
+  std::string digits(cursor.take_while([](char letter) { return is_digit(letter) || letter == '.' || letter == ','; }));
+  std::ranges::replace(digits, ',', '.');
+  return to_number(digits);
+}
+
+// "23.9/24 GB", "31.2 of the 31.5 GB", "23,4 из 24 ГБ": nearly all of it.
 bool is_nearly_all(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (!is_digit(text[at]) || (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '.' || text[at - 1] == '/')))
       continue;
     Cursor cursor(text.substr(at));
-    const auto first = cursor.take_number();
+    const auto first = take_amount(cursor);
     cursor.skip_blanks();
     cursor.take_while([](char letter) { return std::string_view("GMKTiBb").contains(letter); });
     cursor.skip_blanks();
-    const bool is_pair = cursor.take("/") || cursor.take("out of") || cursor.take("of");
+    const bool is_pair = std::ranges::any_of(
+        std::to_array<std::string_view>({"/", "out of", "of", "из", "von", "sur", "auf", "de", "su", "中の"}),
+        [&](std::string_view word) { return cursor.take(word); });
     if (!first || !is_pair) continue;
     cursor.skip_blanks();
-    const auto second = cursor.take_number();
+    if (cursor.take("the") || cursor.take("our") || cursor.take("my")) cursor.skip_blanks();
+    const auto second = take_amount(cursor);
     cursor.skip_blanks();
-    const bool has_unit = contains_any(cursor.rest().substr(0, 3), {"gb", "gi", "mb", "mi"});
+    const bool has_unit = contains_any(cursor.rest().substr(0, 4), {"gb", "gi", "mb", "mi", "go", "гб", "мб"});
     if (second && has_unit && *second > 0 && *first <= *second * 1.02 && *first >= *second * 0.93) return true;
   }
   return false;
@@ -172,6 +182,20 @@ bool says_well(const Sentence& sentence) {
   return issue < sentence.words.size() && is_denied(sentence, {0, sentence.words.size()}, issue);
 }
 
+bool denies_leak(const Sentence& sentence) {
+  const std::size_t leak = sentence.find_stem({"leak"});
+  return leak < sentence.words.size() && is_denied(sentence, {0, sentence.words.size()}, leak);
+}
+
+// "It is a warning. Not a big issue.", "that can be ignored": whatever it was.
+bool says_harmless(const Sentence& sentence) {
+  return contains_any(sentence.text,
+                      {"not a problem", "not a big problem", "not an issue", "not a big issue", "no big deal",
+                       "harmless", "be ignored", "safely ignore", "safe to ignore", "nothing to worry", "don't worry",
+                       "no failures", "no errors", "is expected behavio", "is normal."}) &&
+         sentence.mood != Mood::kAsked;
+}
+
 bool says_cured(const Sentence& sentence) {
   const auto& words = sentence.words;
   const std::size_t works =
@@ -198,6 +222,11 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     told.kind = ToldKind::kRises;
     return told;
   }
+  if (!names && !says_it && says_harmless(sentence)) {
+    told.kind = ToldKind::kIsWell;
+    told.names_memory = false;
+    return told;
+  }
   if (!names && !says_it) {
     const bool no_room = can_not(sentence) && std::ranges::any_of(sentence.words, is_name_of_card);
     if (!asserted || !(no_room || stops_something(sentence))) return std::nullopt;
@@ -216,7 +245,7 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     const std::size_t release = find_release(sentence, clause);
     if (release < clause.end) (is_denied(sentence, clause, release) ? is_kept : is_falling) = true;
   }
-  if (!names && !is_rising && !is_kept) return std::nullopt;  // "it" may be anything
+  if (!names && !is_rising && !is_kept && !is_level) return std::nullopt;  // "it" may be anything
   const bool is_abroad = rises_abroad(sentence.text);
   is_rising = is_rising || is_abroad || rises_by_comparison(sentence);
   // What is free falls: what is used rises.
@@ -226,21 +255,24 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     is_rising = true;
   is_kept = is_kept || is_said_to_stay(sentence);
   const bool is_leak = sentence.has_stem({"leak"}) && !sentence.has_word({"check", "test"});
-  if (is_level) {
+  if (is_level || is_level_abroad(sentence.text)) {
     told.kind = ToldKind::kIsWell;
     told.denies_growth = true;
   } else if (possible) {
     return told;
   } else if ((is_rising || is_kept) && asserted && (has_rhythm(sentence) || is_abroad || (is_leak && is_rising))) {
     told.kind = ToldKind::kRises;
-  } else if (is_too_much(sentence) || is_nearly_all(sentence.text) || runs_out(sentence) || can_not(sentence) ||
-             stops_something(sentence)) {
+  } else if (is_too_much(sentence) || (is_nearly_all(sentence.text) && !says_well(sentence)) || runs_out(sentence) ||
+             can_not(sentence) || stops_something(sentence)) {
     told.kind = sentence.mood == Mood::kAsked && !asked_why && !is_nearly_all(sentence.text) ? ToldKind::kMentioned
                                                                                              : ToldKind::kTrouble;
   } else if (is_rising || is_kept) {
     told.kind = sentence.mood == Mood::kAsked && !asked_why ? ToldKind::kMentioned
                 : sentence.has_word({"will", "can"})        ? ToldKind::kMentioned
                                                             : ToldKind::kTrouble;
+  } else if (denies_leak(sentence)) {
+    told.kind = ToldKind::kIsWell;
+    told.denies_growth = true;
   } else if (says_well(sentence) || says_cured(sentence) || is_a_small_share(sentence.text) ||
              (is_falling && !of_free)) {
     told.kind = ToldKind::kIsWell;
