@@ -18,7 +18,9 @@ TORCH = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:
 
 
 def since(major: int, minor: int) -> pytest.MarkDecorator:
-    return pytest.mark.skipif((major, minor) > TORCH, reason=f"torch {major}.{minor} brought it")
+    return pytest.mark.skipif(
+        (major, minor) > TORCH, reason=f"this release of torch has no such: {major}.{minor} brought it"
+    )
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:

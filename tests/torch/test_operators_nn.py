@@ -237,7 +237,8 @@ def test_ctc_loss(blank, lengths_on, targets_on) -> None:
 
 
 def test_operators_of_torchvision() -> None:
-    ops = pytest.importorskip("torchvision.ops")
+    from torchvision import ops
+
     boxes = torch.tensor([[0.0, 0.0, 4.0, 4.0], [1.0, 1.0, 5.0, 5.0]], device=DEVICE)
     features = torch.ones(1, 8, 16, 16, device=DEVICE, requires_grad=True)
     pooled = ops.roi_align(features, [boxes], output_size=4)
