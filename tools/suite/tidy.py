@@ -90,10 +90,22 @@ def read_dependencies() -> dict[str, set[Path]]:
     return found
 
 
+def read_set_up() -> set[Path]:
+    """What the build is set up from, as CMake told ninja; headers that it generates are made of some of these."""
+    asked = ["ninja", "-C", BUILD, "-t", "query", "build.ninja"]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    inputs = listed.partition("  input:")[2].partition("  outputs:")[0]
+    return {(BUILD / line.strip(" |")).resolve() for line in inputs.splitlines()}
+
+
 def choose_objects(changed: set[Path] | None) -> Callable[[str], bool]:
     if changed is None:
         return lambda _object: True
     dependencies = read_dependencies()
+    # git sees no header that the build makes: a change of what it is made from is one of the header. Below src lie lists
+    # of sources, and data that are copied as they are.
+    if any(not path.is_relative_to(ROOT / "src") for path in changed & read_set_up()):
+        changed = changed | {file for files in dependencies.values() for file in files if file.is_relative_to(BUILD)}
     # An object that ninja knows nothing of was not built from what is here.
     return lambda name: name not in dependencies or not changed.isdisjoint(dependencies[name])
 
