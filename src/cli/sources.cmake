@@ -6,6 +6,6 @@ vramfit_batches(vramfit 24)
 # g++ takes a precompiled header only where it was compiled with the same flags: as for a library.
 set_target_properties(vramfit PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(vramfit PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
-target_link_libraries(vramfit PRIVATE vramfit_app vramfit_estimate vramfit_grammar vramfit_http vramfit_sweep vramfit_tui vramfit_views)
+target_link_libraries(vramfit PRIVATE vramfit_app vramfit_grammar vramfit_http vramfit_sweep vramfit_tui vramfit_views)
 target_compile_definitions(vramfit PRIVATE VRAMFIT_VERSION="${PROJECT_VERSION}")
 set_target_properties(vramfit PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${VRAMFIT_STAGE}/bin")

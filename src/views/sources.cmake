@@ -3,5 +3,5 @@ vramfit_room(views
     sweep_facts.cc trace/build.cc trace/curve.cc trace/history.cc trace/stacks.cc trace/stops.cc trace/tables.cc
   TESTS export_test.cc export_watch_test.cc flames_test.cc report_test.cc stored_diagnosis_test.cc stored_modules_test.cc
     stored_sweep_test.cc trace/build_test.cc trace/history_test.cc
-  ROOMS allocator history ingest job model report watch
+  ROOMS allocator history ingest model report watch
   TEST_ROOMS ingest)

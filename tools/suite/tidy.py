@@ -102,8 +102,8 @@ def choose_objects(changed: set[Path] | None) -> Callable[[str], bool]:
     if changed is None:
         return lambda _object: True
     dependencies = read_dependencies()
-    # git sees no header that the build makes: a change of what it is made from is one of the header. Below src lie lists
-    # of sources, and data that are copied as they are.
+    # git sees no header that the build makes: a change of what it is made from is one of the header. Below src lie
+    # lists of sources, and data that are copied as they are.
     if any(not path.is_relative_to(ROOT / "src") for path in changed & read_set_up()):
         changed = changed | {file for files in dependencies.values() for file in files if file.is_relative_to(BUILD)}
     # An object that ninja knows nothing of was not built from what is here.

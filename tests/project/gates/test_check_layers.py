@@ -75,8 +75,8 @@ RECORDED = HEADERS | {
     "src/model/recording.h": '#include <vramfit/recording.h>\n#include "model/notes.h"\n',
     "src/facts/recordings.h": '#include "model/recording.h"\n',
     "src/facts/run_facts.h": "namespace vramfit::model {\nstruct Recording;\n}\n",
-    "src/report/run_json.h": "#include <string>\n",
-    "src/app/run.cc": '#include "app/run.h"\n#include "facts/run_facts.h"\n#include "report/run_json.h"\n',
+    "src/job/run_json.h": "#include <string>\n",
+    "src/app/run.cc": '#include "app/run.h"\n#include "facts/run_facts.h"\n#include "job/run_json.h"\n',
 }
 
 
@@ -100,9 +100,9 @@ def test_what_is_only_named_is_not_seen(root: Path, tmp_path: Path) -> None:
             "src/app/run.cc:2: src/app sees the notes, by facts/run_facts.h > model/recording.h > model/notes.h",
         ),
         (
-            "src/report/run_json.h",
+            "src/job/run_json.h",
             "#include <nlohmann/json_fwd.hpp>\n",
-            "src/app/run.cc:3: src/app sees JSON, by report/run_json.h > nlohmann/json_fwd.hpp",
+            "src/app/run.cc:3: src/app sees JSON, by job/run_json.h > nlohmann/json_fwd.hpp",
         ),
     ],
 )
@@ -157,11 +157,42 @@ def test_a_package_that_the_documentation_does_not_know_fails(root: Path, tmp_pa
     assert "misc is not a package" in done.stdout
 
 
-@pytest.mark.parametrize(("told", "code"), [("steer observe", 1), ("steer values observe", 0), ("nothing more", 1)])
-def test_a_table_of_packages_that_says_another_thing_fails(root: Path, tmp_path: Path, told: str, code: int) -> None:
-    row = f"| `diagnose/` | what looks for causes while a job runs | {told} |\n"
-    done = run_gate(root, "check_layers", write(tmp_path, {"docs/architecture.md": row}))
-    assert (done.returncode, "diagnose may import" in done.stdout) == (code, bool(code)), done.stdout
+ROOMS = "| folder | what | may include |\n|---|---|---|\n"
+PACKAGES = "| package | what | may import |\n|---|---|---|\n"
+
+
+@pytest.mark.parametrize(("told", "code"), [("steer", 1), ("steer values", 0), ("nothing more", 1), ("all", 0)])
+def test_the_table_of_packages_is_what_is_enforced(root: Path, tmp_path: Path, told: str, code: int) -> None:
+    table = (
+        PACKAGES + f"| `steer/` | x | nothing more |\n| `values/` | x | nothing more |\n| `diagnose/` | x | {told} |\n"
+    )
+    hooks = {f"python/vramfit/{name}/x.py": "" for name in ("steer", "values")}
+    hooks["python/vramfit/diagnose/x.py"] = "from vramfit.values import x\n"
+    done = run_gate(root, "check_layers", write(tmp_path, hooks | {"docs/architecture.md": table}))
+    assert (done.returncode, "diagnose may not import vramfit.values" in done.stdout) == (code, bool(code)), done.stdout
+
+
+def test_a_package_without_a_row_fails(root: Path, tmp_path: Path) -> None:
+    tree = write(tmp_path, {"docs/architecture.md": PACKAGES, "python/vramfit/apply/x.py": ""})
+    assert "apply is not a package of docs/architecture.md" in run_gate(root, "check_layers", tree).stdout
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ('load("vramfit." + "apply.lora")', "vramfit.apply.lora (apply)"),
+        ('load("vramfit." + name)', "vramfit.x (start)"),
+        ('load(f"vramfit.apply.{name}")', "vramfit.apply.x (apply)"),
+        ('importlib.import_module("..apply.lora", __package__)', "vramfit.apply.lora (apply)"),
+        ('import_module(f"..{name}.lora", __package__)', "vramfit.x.lora (start)"),
+    ],
+)
+def test_an_import_that_is_put_together_fails(root: Path, tmp_path: Path, statement: str, name: str) -> None:
+    done = run_gate(root, "check_layers", write(tmp_path, HOOKS | {"python/vramfit/observe/x.py": statement}))
+    assert f"python/vramfit/observe/x.py:1: observe may not import {name}" in done.stdout
+
+
+OF_ITS_OWN = "an include stands on a line of its own, with the name of its header"
 
 
 @pytest.mark.parametrize(
@@ -170,21 +201,67 @@ def test_a_table_of_packages_that_says_another_thing_fails(root: Path, tmp_path:
         ("src/plan/x.cc", '#include "../../include/vramfit/recording.h"', "src/plan sees the layout of a record"),
         ("src/plan/x.cpp", "#include <vramfit/recording.h>", "src/plan sees the layout of a record"),
         ("src/plan/x.inc", '#include "app/run.h"', "src/plan may not include"),
-        ("src/plan/x.cc", "#include HEADER", "an include names its header, no macro"),
+        ("src/plan/x.cc", "#include HEADER", OF_ITS_OWN),
+        ("src/plan/x.cc", '/* x */ #include "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", '# /* x */ include "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", '%:include "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", '#include_next "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", '#import "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", '#\\\ninclude "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", '# /*\n*/ include "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", '#inc\\\nlude "app/run.h"', OF_ITS_OWN),
+        ("src/plan/x.cc", 'import "app/run.h";', OF_ITS_OWN),
+        ("src/plan/x.cc", '#include "base/x.inl"', "base/x.inl is not called as sources are"),
+        ("src/plan/x.cc", '#include "plan/x_test.h"', "plan/x_test.h is there for tests"),
+        ("src/plan/x.cc", '#include "../../bench/x.h"', "src/plan may not include bench/x.h (no room)"),
     ],
 )
 def test_an_include_is_seen_however_it_is_written(
     root: Path, tmp_path: Path, source: str, line: str, said: str
 ) -> None:
-    headers = HEADERS | {"include/vramfit/recording.h": ""}
+    headers = HEADERS | {
+        name: "" for name in ("include/vramfit/recording.h", "src/base/x.inl", "src/plan/x_test.h", "bench/x.h")
+    }
     done = run_gate(root, "check_layers", write(tmp_path, headers | {source: line + "\n"}))
     assert done.returncode == 1
     assert f"{source}:1: {said}" in done.stdout
 
 
-def test_a_row_of_the_table_of_rooms_that_says_another_thing_fails(root: Path, tmp_path: Path) -> None:
-    row = "| `src/plan/` | techniques | {} |\n"
-    right = write(tmp_path, HEADERS | {"docs/architecture.md": row.format("allocator devices model")})
-    assert run_gate(root, "check_layers", right).returncode == 0
-    done = run_gate(root, "check_layers", write(tmp_path, {"docs/architecture.md": row.format("model")}))
-    assert "docs/architecture.md: src/plan may include allocator devices, not only or not model" in done.stdout
+def test_the_table_of_rooms_is_what_is_enforced(root: Path, tmp_path: Path) -> None:
+    rows = {name: "nothing" for name in ("include/vramfit", "virtual_gpu", "recorder", "src/base")}
+    rows |= {"virtual_gpu": "include", "src/model": "base", "src/app": "model"}
+
+    def find_wrong(**others: str) -> str:
+        told = rows | {name.replace("_", "/"): row for name, row in others.items()}
+        table = ROOMS + "".join(f"| `{name}/` | x | {row} |\n" for name, row in told.items() if row)
+        return run_gate(root, "check_layers", write(tmp_path, HEADERS | {"docs/architecture.md": table})).stdout
+
+    assert find_wrong() == "includes and imports follow the rooms\n"
+    assert "src/model may not include src/base/bytes.h (src/base)" in find_wrong(src_model="nothing")
+    assert "src/app may use everything, which is in no row" in find_wrong(src_app="model everything")
+    assert "src/model is not a room of docs/architecture.md" in find_wrong(src_model="")
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [
+        ("ROOMS model", ""),
+        ("ROOMS model TEST_ROOMS ingest", ""),
+        ("ROOMS model job", "src/store/sources.cmake: CMake links src/store with src/job, which it may not include"),
+        ("ROOMS model TEST_ROOMS app", "CMake links tests of src/store with src/app"),
+        ("ROOMS model SOURCES x_test.cc", "src/store/sources.cmake: x_test.cc is there for tests"),
+    ],
+)
+def test_what_cmake_links_follows_the_rooms(root: Path, tmp_path: Path, lists: str, said: str) -> None:
+    uses = {"src/store/x.cc": '#include "model/card.h"\n#include "base/bytes.h"\n'}
+    tree = write(tmp_path, HEADERS | uses | {"src/store/sources.cmake": f"vramfit_room(store\n  {lists})\n"})
+    done = run_gate(root, "check_layers", tree)
+    assert (done.returncode, said in done.stdout) == (int(bool(said)), True), done.stdout
+
+
+def test_an_edge_that_nothing_uses_fails(root: Path, tmp_path: Path) -> None:
+    uses = {"src/store/x.cc": '#include "base/bytes.h"\n', "src/store/x_test.cc": '#include "model/card.h"\n'}
+    tree = write(tmp_path, HEADERS | uses | {"src/store/sources.cmake": "vramfit_room(store ROOMS model)\n"})
+    assert run_gate(root, "check_layers", tree).stdout == (
+        "docs/architecture.md: no file of src/store includes anything of src/model\n"
+    )
