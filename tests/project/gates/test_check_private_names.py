@@ -15,6 +15,7 @@ PRIVATE = {
     "class _Base:\n    def _know(self):\n        return self._own\n"
     "class Own(_Base, list):\n    def __getattr__(self, name):\n        return self._know if name == '_own' else 0\n"
     "class Mode(of_torch.dispatch_mode.get()):\n    def __see(self):\n        'Of _version.'\n        self.__see()\n"
+    "WORDS = '_'.join(name.split('_')), {'_', 'PWD'}, name in ('_', '__')\n"
     "def f(pair, loader):\n    of_torch.lazy_call(f)\n    loader._vramfit_pass = _state._told\n"
     "    return sys._getframe(1), pair._fields, getattr(pair, '__dict__', None)\n",
 }
@@ -55,6 +56,14 @@ def test_private_names_in_their_place_pass(root: Path, tmp_path: Path) -> None:
         ("class A:\n    def f(self, module):\n        def g(self):\n            self._buffers\n", 4, "self._buffers"),
         ("def wrapped(self):\n    return self._buffers\n", 2, "self._buffers"),
         ("import ctypes\ndef f(x):\n    return ctypes.c_long.from_address(id(x) + 16).value\n", 3, "id(x) + 16"),
+        ("import torch as aten\naten._C\n", 2, "aten._C"),
+        ("import torch\nheld = (process.own, torch)[1]\nheld._C\n", 3, "held._C"),
+        ("import torch\nheld = process.own(torch)\nheld._C\n", 3, "held._C"),
+        ("getattr(torch, ''.join(('_', 'C')))\n", 1, '"_"'),
+        ("getattr(torch, '%sC' % '_')\n", 1, '"_"'),
+        ("getattr(torch, '{}C'.format('_'))\n", 1, '"_"'),
+        ("getattr(torch, '_%s' % 'C')\n", 1, '"_x"'),
+        ("getattr(torch, '_{}'.format('C'))\n", 1, '"_x"'),
         ("def f(t):\n    match t:\n        case object(_version=1):\n            pass\n", 3, "_version="),
     ],
 )
