@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr char kPreload[] = "LD_PRELOAD=", kLibraries[] = "LD_LIBRARY_PATH=", kOwn[] = "VRAMFIT_";
+constexpr char kPreload[] = "LD_PRELOAD=", kLibraries[] = "LD_LIBRARY_PATH=";
 constexpr char kLedger[] = "VRAMFIT_LEDGER=";
 
 // The variables as this program began with them: it may empty its environment later.
@@ -34,7 +34,7 @@ bool begins(const char* text, const char* with) { return std::strncmp(text, with
   libraries = strdup(libraries);
   char** next = kept;
   for (char** entry = environ; *entry != nullptr && next != std::end(kept) - 1; ++entry) {
-    if (begins(*entry, kOwn)) *next++ = strdup(*entry);
+    if (begins(*entry, "VRAMFIT_")) *next++ = strdup(*entry);
   }
 }
 

@@ -29,6 +29,37 @@ def test_a_variable_that_no_table_names_fails(root: Path, tmp_path: Path, file: 
     assert done.stdout == f"{file}: VRAMFIT_NEW is in no table of docs/architecture.md\n"
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [
+        ("src/job/x.cc", 'getenv("VRAMFIT" "_NEW");', "VRAMFIT_NEW is in no table"),
+        ("src/job/x.cc", 'getenv("VRAMFIT_"\n       "NEW");', "VRAMFIT_NEW is in no table"),
+        ("src/job/x.cc", "f(R\"py(\nos.environ['VRAMFIT_NEW']\n)py\");", "VRAMFIT_NEW is in no table"),
+        ("src/job/x.cc", 'getenv((std::string("VRAMFIT_") + name).c_str());', "VRAMFIT_ is a piece of a name"),
+        ("src/job/x.cc", 'getenv((std::string("VRAMFIT") + "_NEW").c_str());', "VRAMFIT is a piece of a name"),
+        ("src/job/x.inc", 'getenv("VRAMFIT_NEW");', "VRAMFIT_NEW is in no table"),
+        ("src/job/x.hpp", 'getenv("VRAMFIT_NEW");', "VRAMFIT_NEW is in no table"),
+        ("src/job/x.cpp", 'getenv("VRAMFIT_NEW");', "VRAMFIT_NEW is in no table"),
+        ("python/vramfit/x.py", "os.environ.get('VRAMFIT' + '_NEW')", "VRAMFIT_NEW is in no table"),
+        ("python/vramfit/x.py", "os.environ.get('VRAMFIT' '_NEW')", "VRAMFIT_NEW is in no table"),
+        ("python/vramfit/x.py", "os.environ.get(f'VRAMFIT_{name}')", "VRAMFIT_ is a piece of a name"),
+        ("python/vramfit/x.py", "os.environ.get('_'.join(('VRAMFIT', 'NEW')))", "VRAMFIT is a piece of a name"),
+        ("python/vramfit/x.py", 'x = """\nVRAMFIT_NEW\n"""', "VRAMFIT_NEW is in no table"),
+    ],
+)
+def test_a_variable_is_seen_however_it_is_written(root: Path, tmp_path: Path, file: str, text: str, name: str) -> None:
+    done = run_gate(root, "check_environment", write(tmp_path, VARIABLES | {file: text + "\n"}))
+    assert (done.returncode, f"{file}: {name}" in done.stdout) == (1, True), done.stdout
+
+
+def test_names_that_are_only_asked_how_they_begin_pass(root: Path, tmp_path: Path) -> None:
+    asks = {
+        "src/job/x.cc": 'if (text.starts_with("VRAMFIT_")) f("", \'"\', "\\"");\n',
+        "python/vramfit/x.py": "name.startswith('VRAMFIT_')\n",
+    }
+    assert run_gate(root, "check_environment", write(tmp_path, VARIABLES | asks)).returncode == 0
+
+
 def test_a_variable_that_no_source_names_fails(root: Path, tmp_path: Path) -> None:
     document = VARIABLES["docs/architecture.md"] + "| `VRAMFIT_GONE` | it was |\n"
     done = run_gate(root, "check_environment", write(tmp_path, VARIABLES | {"docs/architecture.md": document}))
