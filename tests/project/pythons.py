@@ -1,10 +1,19 @@
-"""The Pythons of this machine."""
+"""The Pythons of this machine, and those that platforms.json knows."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
+
+PLATFORMS = Path(__file__).resolve().parents[2] / "platforms.json"
+
+
+def known_minors() -> range:
+    """Of Python 3: those that some torch of platforms.json has a wheel for."""
+    spans = [release["python"] for release in json.loads(PLATFORMS.read_text())["torch"]]
+    return range(min(first for first, _ in spans), max(last for _, last in spans) + 1)
 
 
 def find_python(minor: int) -> Path | None:

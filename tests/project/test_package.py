@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from product import ROOT
-from pythons import find_python
+from pythons import find_python, known_minors
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def home_of_a_stranger(home: Path) -> dict[str, str]:
     return dict(variables, HOME=str(home), CCACHE_DIR=str(cache), CMAKE_BUILD_PARALLEL_LEVEL=cores)
 
 
-@pytest.fixture(scope="module", params=range(9, 16), ids=lambda minor: f"3.{minor}")
+@pytest.fixture(scope="module", params=known_minors(), ids=lambda minor: f"3.{minor}")
 def environment(root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     folder = tmp_path_factory.mktemp("installed") / "a venv"
     python = find_python(request.param)

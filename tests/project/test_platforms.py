@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from product import STAGE
-from pythons import find_python
+from pythons import find_python, known_minors
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ print(next(counted), f(), layout.number_in(counted), layout._slots_filled(Indexe
 """
 
 
-@pytest.mark.parametrize("minor", range(9, 16))
+@pytest.mark.parametrize("minor", known_minors())
 def test_the_hooks_find_what_they_need_of_every_python_that_is_here(root: Path, minor: int) -> None:
     python = find_python(minor)
     if python is None:
@@ -128,7 +128,7 @@ print(Nüsse().fünf())
 """
 
 
-@pytest.mark.parametrize("minor", range(9, 16))
+@pytest.mark.parametrize("minor", known_minors())
 def test_the_recorder_reads_the_frames_of_every_python_that_is_here(minor: int) -> None:
     """It compares the line, the file and the function that it reads with what the interpreter says of them."""
     python = find_python(minor)

@@ -18,7 +18,8 @@ def check_format(tier: str) -> Outcome:
 
 
 def python_files() -> list[str]:
-    scripts = [name for name in tracked("tools/*") if "." not in Path(name).name and is_python(ROOT / name)]
+    """Modules, and scripts wherever they lie, which their first line tells."""
+    scripts = [name for name in tracked() if "." not in Path(name).name and is_python(ROOT / name)]
     return tracked("*.py") + scripts
 
 

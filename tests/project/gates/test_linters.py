@@ -43,6 +43,20 @@ def test_badly_written_python_fails(root: Path, tmp_path: Path) -> None:
     assert subprocess.run([ruff, "format", "--check", *config, ugly], capture_output=True).returncode == 1
 
 
+LISTS = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from suite import gates
+print(json.dumps(gates.python_files()))
+"""
+
+
+def test_scripts_of_every_folder_are_linted(root: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LISTS, root / "tools"], capture_output=True, text=True, check=True)
+    files = set(json.loads(done.stdout))
+    assert {"bench/time/run", "packaging/build_wheel", "tools/run_tests", "tests/warm_python.py"} <= files
+
+
 CHOOSES = """
 import json, sys
 from pathlib import Path
