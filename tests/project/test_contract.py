@@ -49,7 +49,8 @@ def made_notes(path: Path) -> Iterator[tuple[str, set[str]]]:
     for node in ast.walk(ast.parse(path.read_text())):
         is_said = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if is_said and isinstance(node.func.value, ast.Name) and node.func.value.id == "said":
-            assert not node.args, f"{path.name}:{node.lineno}: fields have names"
+            is_named = not node.args and all(word.arg for word in node.keywords)
+            assert is_named, f"{path.name}:{node.lineno}: fields have names, whose types mypy sees"
             yield node.func.attr, {word.arg for word in node.keywords if word.arg is not None}
 
 
@@ -66,22 +67,67 @@ def test_every_note_that_the_hooks_make_is_one_of_the_contract(root: Path, contr
     assert len(made) > 40 and notes - made - by_others == {"ModuleGradients", "ModuleStates"}, "nobody makes these"
 
 
-def written_fields(root: Path) -> dict[str, set[str] | None]:
-    """By class: the fields that hooks fill, when they make it or later; None where they are not named (`**told`)."""
-    written: dict[str, set[str] | None] = {}
-    later = set()
+def class_of(node: ast.AST | None) -> str | None:
+    """Of `said.Cut(...)`, and of the annotations `said.Cut` and `said.Cut | None`."""
+    node = node.func if isinstance(node, ast.Call) else node
+    found = [part for part in ast.walk(node) if isinstance(part, ast.Attribute)] if node is not None else []
+    is_said = len(found) == 1 and isinstance(found[0].value, ast.Name) and found[0].value.id == "said"
+    return found[0].attr if is_said else None
+
+
+def filled_later(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Classes and fields that are given a value after the note is made, on a name that a function has for it."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        bound: dict[str, str | None] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.arg) and node.annotation is not None:
+                bound[node.arg] = class_of(node.annotation)
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                bound[node.target.id] = class_of(node.annotation)
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                made = class_of(node.value)
+                bound.update({target.id: made for target in node.targets if made and isinstance(target, ast.Name)})
+        for node in ast.walk(function):
+            is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if is_stored and isinstance(node.value, ast.Name) and (name := bound.get(node.value.id)):
+                yield name, node.attr
+
+
+def written_fields(root: Path) -> dict[str, set[str]]:
+    """By class: the fields that hooks fill, when they make it or later."""
+    written: dict[str, set[str]] = {}
     for path in (root / "python" / "vramfit").rglob("*.py"):
-        tree = ast.parse(path.read_text())
-        later |= {
-            node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-        }
-        for node in ast.walk(tree):
-            is_said = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if is_said and isinstance(node.func.value, ast.Name) and node.func.value.id == "said":
-                names = {word.arg for word in node.keywords}
-                before = written.setdefault(node.func.attr, set())
-                written[node.func.attr] = None if None in names or before is None else before | names
-    return {name: fields if fields is None else fields | later for name, fields in written.items()}
+        for name, fields in made_notes(path):
+            written.setdefault(name, set()).update(fields)
+        for name, field in filled_later(ast.parse(path.read_text())):
+            written.setdefault(name, set()).add(field)
+    return written
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("def f():\n    cut = said.Cut(what='x')\n    cut.text = 'y'\n", {"what", "text"}),
+        ("def f():\n    cut: said.Cut | None = g()\n    cut.text = 'y'\n", {"text"}),
+        ("def f(cut: said.Cut):\n    cut.text = 'y'\n", {"text"}),
+        ("def f(cut, open):\n    cut = said.Cut(what='x')\n    open.text = 'y'\n", {"what"}),
+        ("class Other:\n    def f(self):\n        self.text = said.Cut(what='x')\n", {"what"}),
+    ],
+)
+def test_only_what_a_note_is_given_counts_as_filled(tmp_path: Path, text: str, filled: set[str]) -> None:
+    module = tmp_path / "python" / "vramfit" / "x.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(text)
+    assert written_fields(tmp_path) == {"Cut": filled}
+
+
+def test_fields_that_are_not_named_are_refused(tmp_path: Path) -> None:
+    module = tmp_path / "x.py"
+    module.write_text("told = {'text': 3}\nsaid.Open(**told)\n")
+    with pytest.raises(AssertionError, match="x.py:2: fields have names"):
+        list(made_notes(module))
 
 
 def test_a_note_takes_no_name_that_is_no_field(contract: ModuleType) -> None:
@@ -98,7 +144,7 @@ def test_every_field_is_filled_by_some_hook(root: Path, contract: ModuleType) ->
         f"{name}.{field}"
         for name, fields in written.items()
         for field in getattr(contract, name).__annotations__
-        if fields is not None and field not in fields
+        if field not in fields
     ]
     assert unwritten == [], "read by vramfit and filled by no hook: they go, or a hook fills them"
 

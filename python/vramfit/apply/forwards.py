@@ -55,7 +55,7 @@ def replace(module: Any, way: Way, is_copy: IsCopy | None = None) -> None:
     _state.ways.setdefault(module, []).append((owner, way))
     if owner not in _state.classes:
         _state.classes.add(owner)
-        owner.forward = _asking(owner, vars(owner)["forward"])
+        owner.forward = _asking(owner, vars(owner)["forward"])  # type: ignore[attr-defined]
 
 
 def _replace_own(module: Any, way: Way) -> None:

@@ -85,7 +85,7 @@ class WeightsInHalf:
         self._torch = torch
         self._dtype = dtype
         layers = torch.nn
-        self._kinds = (layers.Linear, layers.Embedding, layers.MultiheadAttention)
+        self._kinds: tuple[Any, ...] = (layers.Linear, layers.Embedding, layers.MultiheadAttention)
         for number in "123":
             self._kinds += (getattr(layers, "Conv" + number + "d"), getattr(layers, f"ConvTranspose{number}d"))
 

@@ -36,7 +36,7 @@ class Int8Weights:
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         layers = torch.nn
-        self._kinds = (layers.Linear, layers.Embedding, layers.MultiheadAttention)
+        self._kinds: tuple[Any, ...] = (layers.Linear, layers.Embedding, layers.MultiheadAttention)
         self._kinds += (layers.Conv1d, layers.Conv2d, layers.Conv3d)
         self._classes: dict[tuple[type, str], type] = {}
 
@@ -159,7 +159,7 @@ def _class_of(torch: Any, kind: type, name: str, make: Callable[[Any, Any], Any]
         return result
 
     own = {name: property(weight), "state_dict": state_dict, "vramfit_kept": name, "__module__": kind.__module__}
-    if issubclass(kind, torch.nn.Embedding) and kind.forward is torch.nn.Embedding.forward:
+    if issubclass(kind, torch.nn.Embedding) and kind.forward is torch.nn.Embedding.forward:  # type: ignore[attr-defined]
         own["forward"] = embed
     return type(kind.__name__, (kind,), own)
 

@@ -132,7 +132,7 @@ def _value_of(other: Any) -> Any:
         return other.detach().reshape(())
     # A number of Python's that stands in for a tensor has no item() while somebody looks at every operator.
     kind = _KINDS.get(str(other.dtype))
-    return float(kind.from_address(other.data_ptr()).value if kind is not None else other.item())
+    return float(kind.from_address(other.data_ptr()).value if kind is not None else other.item())  # type: ignore[attr-defined]
 
 
 def _numel(node: Any) -> int:

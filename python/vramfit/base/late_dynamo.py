@@ -93,10 +93,14 @@ class _Loading(ModuleType):
         return ModuleType.__getattribute__(self, name)
 
 
+def _is_late(module: ModuleType) -> bool:
+    return type(module) is _Late
+
+
 def _load(module: ModuleType) -> None:
     """From here on it is the module that PyTorch meant, and who was called directly asks it the next time."""
     with _state.loading:
-        if type(module) is not _Late:
+        if not _is_late(module):
             return
         module.__class__ = ModuleType
         module.__dict__["_vramfit_loader"] = threading.get_ident()

@@ -36,10 +36,12 @@ class Record:
                 raise TypeError(f"{type(self).__name__} needs {name}")
         self.__dict__.update(fields)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.__class__.__annotations__:
-            raise AttributeError(f"{type(self).__name__} has no field {name}")
-        self.__dict__[name] = value
+    if not TYPE_CHECKING:  # or mypy would take every name
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name not in self.__class__.__annotations__:
+                raise AttributeError(f"{type(self).__name__} has no field {name}")
+            self.__dict__[name] = value
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

@@ -20,43 +20,47 @@ _MAX_TENSORS = 5000
 
 class _State:
     def __init__(self) -> None:
-        self.loads: list[tuple[dict[str, Any], list[tuple[Any, Any, int]]]] = []  # (facts, [(storage, tensor, bytes)])
+        self.loads: list[tuple[said.CheckpointLoad, list[tuple[Any, Any, int]]]] = []  # [(storage, tensor, bytes)]
         self.count = 0
 
 
 _state = process.own(_State)
 
 
-def _loaded(facts: dict[str, Any], result: Any) -> None:
+def _loaded(line: str, path: str, map_location: str, result: Any) -> None:
     storages = {}
     for _, tensor in owners.tensors_in(result)[:_MAX_TENSORS]:
         address = owners.address_of(tensor)
         if address:
             size = live_tensors.storage_bytes(tensor)
             storages[address] = (of_torch.storage_reference(tensor.untyped_storage()), weakref.ref(tensor), size)
-    facts["on_card_bytes"] = sum(size for _, _, size in storages.values())
-    if facts["on_card_bytes"] >= _MIN_BYTES and _state.count < _MAX_LOADS:
+    load = said.CheckpointLoad(
+        line=line,
+        path=path,
+        map_location=map_location,
+        on_card_bytes=sum(size for _, _, size in storages.values()),
+        kept_bytes=0,
+        final=False,
+    )
+    if load.on_card_bytes >= _MIN_BYTES and _state.count < _MAX_LOADS:
         _state.count += 1
-        _state.loads.append((facts, list(storages.values())))
-        notes.note(said.CheckpointLoad(**facts, kept_bytes=0, final=False))
+        _state.loads.append((load, list(storages.values())))
+        notes.note(load)
 
 
 def look(*_: Any) -> None:
     """After the first step: what of the loaded tensors still lives, other than as weights."""
-    for facts, storages in _state.loads:
+    load: said.CheckpointLoad
+    for load, storages in _state.loads:
         known = live_tensors.known_storages()
         kept = [(tensor(), size) for storage, tensor, size in storages if not storage.expired()]
         extra = [(tensor, size) for tensor, size in kept if tensor is None or owners.address_of(tensor) not in known]
         named = [tensor for tensor, _ in extra if tensor is not None][:1]
         holder = holders.find(named, [kept, extra])[0] if named else holders.Holder()
-        notes.note(
-            said.CheckpointLoad(
-                **facts,
-                kept_bytes=sum(size for _, size in extra),
-                holder=holder.for_note(),
-                final=True,
-            )
-        )
+        load.kept_bytes = sum(size for _, size in extra)
+        load.holder = holder.for_note()
+        load.final = True
+        notes.note(load)
     _state.loads.clear()
 
 
@@ -67,14 +71,9 @@ def install(torch: Any) -> None:
     def load(source: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
         result = original(source, map_location, *args, **kwargs)
         try:
-            _loaded(
-                {
-                    "line": frames.script_line(sys._getframe(1)),
-                    "path": str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else "",
-                    "map_location": "function" if callable(map_location) else str(map_location),
-                },
-                result,
-            )
+            line = frames.script_line(sys._getframe(1))
+            path = str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else ""
+            _loaded(line, path, "function" if callable(map_location) else str(map_location), result)
         except Exception as error:
             notes.hook_failed("checkpoints.load", error)
         return result

@@ -134,7 +134,7 @@ def _needless() -> dict[tuple[str, str], list[_Copy]]:
     return found
 
 
-def look(*_: Any) -> None:
+def look(*_heard: Any) -> None:
     """At the end of a forward pass: what of the copies made since the last look lives beside what it was made of."""
     try:
         for key, copies in _needless().items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from vramfit.base import events, frames, notes, process, recorder
 from vramfit.contract import notes as said
@@ -23,10 +23,20 @@ class _Calls:
         self.worst = -1
 
 
+class _Forward(NamedTuple):
+    module: Any
+    allocated: int  # before it
+    phase: str
+    root: str
+    grad_enabled: bool
+    inference_mode: bool
+    module_training: bool
+
+
 class _State:
     def __init__(self) -> None:
         self.calls: dict[tuple[int, str], _Calls] = {}
-        self.running: list[tuple[Any, int, dict[str, Any]]] = []  # (module, allocated before, facts)
+        self.running: list[_Forward] = []
 
 
 _state = process.own(_State)
@@ -40,35 +50,49 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if root is None or not root.parameters:
         return
     torch = sys.modules["torch"]
-    facts = {
-        "phase": recorder.PHASE_NAMES[position.phase],
-        "root": root.prefix.rstrip("/") or root.name,
-        "grad_enabled": torch.is_grad_enabled(),
-        "inference_mode": torch.is_inference_mode_enabled(),
-        "module_training": bool(module.training),
-    }
-    _state.running.append((module, recorder.allocated(), facts))
+    _state.running.append(
+        _Forward(
+            module=module,
+            allocated=recorder.allocated(),
+            phase=recorder.PHASE_NAMES[position.phase],
+            root=root.prefix.rstrip("/") or root.name,
+            grad_enabled=torch.is_grad_enabled(),
+            inference_mode=torch.is_inference_mode_enabled(),
+            module_training=bool(module.training),
+        )
+    )
 
 
 def _after(module: Any, result: Any) -> None:
-    if not _state.running or _state.running[0][0] is not module:
+    if not _state.running or _state.running[0].module is not module:
         return
-    _, before, facts = _state.running.pop()
-    if result is None and not facts["grad_enabled"]:  # it raised: what it had allocated is not what it keeps
+    forward = _state.running.pop()
+    if result is None and not forward.grad_enabled:  # it raised: what it had allocated is not what it keeps
         return
     tensors = [tensor for _, tensor in owners.tensors_in(result) if tensor.is_cuda]
     sizes = {owners.address_of(tensor): tensor.numel() * tensor.element_size() for tensor in tensors}
     output = sum(sizes.values())
-    saved = max(0, recorder.allocated() - before - output)
-    calls = _state.calls.setdefault((position.phase, facts["root"]), _Calls())
+    saved = max(0, recorder.allocated() - forward.allocated - output)
+    calls = _state.calls.setdefault((position.phase, forward.root), _Calls())
     calls.count += 1
     if calls.noted >= _MAX_NOTES or saved <= calls.worst * _MORE:
         return
     calls.noted += 1
     calls.worst = saved
-    facts["has_graph"] = result is None or any(tensor.requires_grad for tensor in tensors)
-    line = frames.script_line(sys._getframe(1))
-    notes.note(said.EvaluationForward(**facts, saved_bytes=saved, output_bytes=output, calls=calls.count, line=line))
+    notes.note(
+        said.EvaluationForward(
+            phase=forward.phase,
+            root=forward.root,
+            line=frames.script_line(sys._getframe(1)),
+            grad_enabled=forward.grad_enabled,
+            inference_mode=forward.inference_mode,
+            module_training=forward.module_training,
+            has_graph=result is None or any(tensor.requires_grad for tensor in tensors),
+            saved_bytes=saved,
+            output_bytes=output,
+            calls=calls.count,
+        )
+    )
 
 
 def install() -> None:

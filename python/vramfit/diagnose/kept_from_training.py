@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 from vramfit.base import events, notes, process, recorder
 from vramfit.contract import notes as said
@@ -20,10 +20,17 @@ _MAX_INVENTORIES = 3
 _MIN_BYTES = 1 << 16
 
 
+class _Inventory(NamedTuple):
+    at_ns: int
+    allocated_bytes: int
+    gradient_bytes: int
+    tensors: list[said.TensorGroup]
+
+
 class _State:
     def __init__(self) -> None:
         self.taken = 0
-        self.pending: Any = None
+        self.pending: _Inventory | None = None
         self.due = False
         self.before_training: dict[int, weakref.ref[Any]] = {}  # tensors that are older than training: constants
 
@@ -40,7 +47,7 @@ def _gradient_bytes() -> int:
     return sum(found.values())
 
 
-def _inventory(but: set[int]) -> dict[str, Any] | None:
+def _inventory(but: set[int]) -> _Inventory | None:
     if _state.taken >= _MAX_INVENTORIES:
         return None
     _state.taken += 1
@@ -50,12 +57,12 @@ def _inventory(but: set[int]) -> dict[str, Any] | None:
         older = _state.before_training.get(id(tensor))
         if older is None or older() is not tensor:
             left.append(tensor)
-    return {
-        "at_ns": time.monotonic_ns(),
-        "allocated_bytes": recorder.allocated(),
-        "gradient_bytes": _gradient_bytes(),
-        "tensors": [entry for entry in groups.describe(left) if entry.bytes >= _MIN_BYTES],
-    }
+    return _Inventory(
+        at_ns=time.monotonic_ns(),
+        allocated_bytes=recorder.allocated(),
+        gradient_bytes=_gradient_bytes(),
+        tensors=[entry for entry in groups.describe(left) if entry.bytes >= _MIN_BYTES],
+    )
 
 
 def _before_pass(this_pass: loaders.Pass) -> None:
@@ -73,8 +80,8 @@ def _phase_begins(phase: int) -> None:
 def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if position.phase == recorder.TRAIN and not position.trained and not _state.before_training:
         inputs = {id(tensor) for _, tensor in owners.tensors_in(args, kwargs)}
-        found = (tensor for tensor in live_tensors.find_all() if id(tensor) not in inputs)
-        _state.before_training.update((id(tensor), weakref.ref(tensor)) for tensor in found)
+        older = (tensor for tensor in live_tensors.find_all() if id(tensor) not in inputs)
+        _state.before_training.update((id(tensor), weakref.ref(tensor)) for tensor in older)
     if not _state.due:
         return
     _state.due = False
@@ -83,7 +90,15 @@ def _before_root(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         found = _inventory({owners.address_of(tensor) for _, tensor in owners.tensors_in(args, kwargs)})
     _state.pending = None
     if found is not None:
-        notes.note(said.KeptFromTraining(phase=recorder.PHASE_NAMES[position.phase], **found))
+        notes.note(
+            said.KeptFromTraining(
+                phase=recorder.PHASE_NAMES[position.phase],
+                at_ns=found.at_ns,
+                allocated_bytes=found.allocated_bytes,
+                gradient_bytes=found.gradient_bytes,
+                tensors=found.tensors,
+            )
+        )
 
 
 def install() -> None:

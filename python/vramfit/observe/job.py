@@ -229,7 +229,16 @@ def _precision(**changed: Any) -> None:
     before = dict(_state.facts)
     _state.facts.update(changed)
     if _state.facts != before:
-        notes.note(said.Precision(**_state.facts))
+        known = _state.facts.get
+        notes.note(
+            said.Precision(
+                autocast=known("autocast"),
+                scaler=known("scaler", False),
+                checkpointing=known("checkpointing", False),
+                compiled=known("compiled", False),
+                tf32=known("tf32", False),
+            )
+        )
 
 
 def _note_precision(compiled: bool) -> None:

@@ -282,7 +282,8 @@ def _ordinal_of(loader: Any) -> int:
     if own is not None and own[1] == os.getpid():
         return int(own[0])
     sampler = type(getattr(loader, "sampler", None)).__name__
-    signature = (id(loader.dataset), getattr(loader, "batch_size", None), getattr(loader, "drop_last", None), sampler)
+    batches = (getattr(loader, "batch_size", None), getattr(loader, "drop_last", None))
+    signature: tuple[Any, ...] = (id(loader.dataset), *batches, sampler)
     known = _state.ordinals.get(signature)
     ordinal = known[0] if known is not None and known[1]() is None else len(_state.ordinals)
     if known is not None and known[1]() is not None:

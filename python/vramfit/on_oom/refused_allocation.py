@@ -13,6 +13,7 @@ import traceback
 from typing import Any
 
 from vramfit.base import frames, notes
+from vramfit.contract import notes as said
 from vramfit.diagnose import groups, live_tensors
 from vramfit.observe import owners
 from vramfit.on_oom import history, report, waymarks
@@ -88,7 +89,7 @@ def _take_snapshot(moment: RefusedAllocation) -> None:
     for segment in moment.snapshot.get("segments", ()):
         address = segment["address"]
         for block in segment["blocks"]:
-            entry = wanted.get(block.get("address", address))
+            entry: said.TensorGroup | None = wanted.get(block.get("address", address))
             if entry is not None:
                 entry.line = _script_line(block.get("frames", ()))
             address += block["size"]

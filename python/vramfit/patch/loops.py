@@ -63,8 +63,9 @@ def count_parts(editing: Editing, ordinals: list[int]) -> None:
         loader = "" if spelled is None else source.text_of(spelled)
         function = source.function_around(loop)
         for node in ast.walk(function or source.tree):
-            is_length = isinstance(node, ast.Call) and source.text_of(node) == f"len({loader})"
-            if is_length and node.lineno > (loop.end_lineno or 0) and source.function_around(node) is function:
+            if not isinstance(node, ast.Call) or source.text_of(node) != f"len({loader})":
+                continue
+            if node.lineno > (loop.end_lineno or 0) and source.function_around(node) is function:
                 source.replace(node, "micro_batches.parts")
 
 

@@ -57,7 +57,7 @@ def _loops_around(stack: Iterable[tuple[FrameType, int]], moved: set[tuple[str, 
         scope = scope_of(source, frame) if source is not None else None
         loops = [node for node in ast.walk(scope) if _holds(node, line)] if scope is not None else []
         file = frame.f_code.co_filename
-        lines = [node.lineno for node in loops if (file, node.lineno) not in moved]
+        lines = [node.lineno for node in loops if (file, node.lineno) not in moved]  # type: ignore[attr-defined]
         found[:0] = [frames.spelled_line(file, number) for number in lines]
     if not found:
         return ""

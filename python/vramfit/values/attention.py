@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.private import operators as of_operators
-
-Tensor = torch.Tensor
 
 
 def _scores(q: Tensor, k: Tensor, bias: Tensor | None, causal: bool, scale: float | None) -> Tensor:

@@ -92,7 +92,7 @@ def has_read() -> bool:
     return any(counter is not None and counter() > 0 for counter in counters)
 
 
-def install(torch: ModuleType) -> None:
+def install(torch: Any) -> None:
     counter, few = _find_counter("unknown"), _find_counter("device")
     if counter is None or few is None:
         return

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.values import attention, recurrent
 
-Tensor = torch.Tensor
 aten = torch.ops.aten
 
 

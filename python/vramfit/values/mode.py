@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.base import composite, notes, process
 from vramfit.contract import notes as said
@@ -22,7 +23,6 @@ need(of_torch.overload, of_torch.schema, of_torch.dispatch_mode)
 need(of_torch.flatten_tree, of_torch.unflatten_tree, of_torch.map_tree)
 
 
-Tensor = torch.Tensor
 Operator = of_torch.overload.get()
 TorchDispatchMode = of_torch.dispatch_mode.get()
 tree_flatten, tree_unflatten = of_torch.flatten_tree.get(), of_torch.unflatten_tree.get()

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from vramfit.private import operators as of_operators
 from vramfit.values.aside import run_aside
 
-Tensor = torch.Tensor
 aten = torch.ops.aten
 
 _RELU, _TANH, _LSTM, _GRU = range(4)  # cudnnRNNMode_t

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.private import torch as of_torch
 from vramfit.values.memory import is_plain, over_same_bytes, written_by
 from vramfit.values.standing_in import keep_scriptable
 
-Tensor = torch.Tensor
 Put = Callable[[Tensor, Tensor], None]
 
 

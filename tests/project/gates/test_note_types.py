@@ -16,6 +16,9 @@ import pytest
         ("WideLayer(name='head')", 'Missing named argument "classes"'),
         ("WideLayer(name='head', classes=2, rows=3)", 'Unexpected keyword argument "rows"'),
         ("ModuleStates(bytes=[[0, 1, 2]])", 'expected "ModuleBytes"'),
+        ("WideLayer(name='head', classes=2).classes = 'many'", 'expression has type "str", variable has type "int"'),
+        ("WideLayer(name='head', classes=2).clases = 3", '"WideLayer" has no attribute "clases"'),
+        ("WideLayer(name='head', classes=2).classes = 3", ""),
         ("WideLayer(name='head', classes=2)", ""),
     ],
 )

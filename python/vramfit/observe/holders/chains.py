@@ -33,7 +33,15 @@ class Holder:
 
     def for_note(self) -> said.Holder:
         """For a note."""
-        return said.Holder(**vars(self))
+        return said.Holder(
+            kind=self.kind,
+            name=self.name,
+            where=self.where,
+            container=self.container,
+            length=self.length,
+            chain=self.chain,
+            filled_at=self.filled_at,
+        )
 
 
 def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:

@@ -44,7 +44,7 @@ class Now(NamedTuple):
 
     kind: str  # what has ended: "step" of a loop without a loader, "batch" of a pass, "round" of passes
     key: Hashable  # which one: its optimizer
-    count: int  # batches and steps so far
+    count: int  # type: ignore[assignment]  # batches and steps so far, not what every tuple has
     steps: int  # optimizer steps so far
     level: int  # allocated bytes
     length: int | None = None  # batches of the pass that the script is in

@@ -36,7 +36,7 @@ def _is_bound_in_what_was_left_out(error: NameError) -> bool:
     seen = lines.seen.executed.get(source.name, set())
     # The line of `if best is None: best = loss` does not tell whether what follows the test was run.
     unknown = {node.lineno for node in ast.walk(source.tree) if isinstance(node, ast.If) and _is_one_line(node)}
-    bindings = [node.lineno for node in ast.walk(source.tree) if _binds(node, name)]
+    bindings = [node.lineno for node in ast.walk(source.tree) if _binds(node, name)]  # type: ignore[attr-defined]
     return bool(seen) and any(line not in seen or line in unknown for line in bindings)
 
 

@@ -125,6 +125,7 @@ def _spans(node: ast.AST, line: int) -> bool:
 
 def increment_of(node: ast.AST) -> Increment | None:
     """`step += 1`, `step = step + 1`, `left -= 1`, `seen += len(x)`."""
+    target: ast.expr
     if isinstance(node, ast.AugAssign):
         target, value = node.target, node.value
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):

@@ -229,7 +229,7 @@ def _entry_of_part(branch: within_lines.Branch, source: Source, when: str, card:
     """Its line was executed: readers go by `column`, from 1."""
     gap = Gap(branch.statements(), branch.function, branch.test, branch.decided_for, branch.scope)
     line, column = branch.begin()
-    entry = _entry(gap, source, gap.statements[0], when, card)
+    entry: said.UnreachedLines = _entry(gap, source, gap.statements[0], when, card)
     entry.why = None if card == UNKNOWN else entry.why
     entry.line, entry.column = line, column + 1
     return entry

@@ -27,8 +27,9 @@ def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Itera
                     body = [each for each in function.body if not is_silent(each)] or function.body
                     yield source, Gap(body, name, None, scope=function), f"when `{name}` is called"
         for node in ast.walk(source.tree):
-            is_known = isinstance(node, ast.Lambda) and node.lineno in source.seen
-            if is_known and (source.name, "<lambda>", node.lineno) not in entered:
+            if not isinstance(node, ast.Lambda) or node.lineno not in source.seen:
+                continue
+            if (source.name, "<lambda>", node.lineno) not in entered:
                 whole = ast.copy_location(ast.Expr(node.body), node.body)
                 yield source, Gap([whole], "<lambda>", None), "when this lambda is called"
 

@@ -320,9 +320,9 @@ def _changed_attributes(scope: ast.AST) -> set[str]:
     for node in own_nodes(scope):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found.add(node.attr)
-        is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if is_method and node.func.attr in _MUTATORS and isinstance(node.func.value, ast.Attribute):
-            found.add(node.func.value.attr)
+        method = node.func if isinstance(node, ast.Call) else None
+        if isinstance(method, ast.Attribute) and method.attr in _MUTATORS and isinstance(method.value, ast.Attribute):
+            found.add(method.value.attr)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need
@@ -16,7 +17,6 @@ from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, put, se
 need(of_torch.map_tree)
 
 
-Tensor = torch.Tensor
 _tree_map = of_torch.map_tree.get()
 
 # The largest tensors that are computed, in elements: anchors of a detector against its boxes are 2.4 million.

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from vramfit.private import torch as of_torch
 from vramfit.values.tracked import sized
 from vramfit.values.tracked.calls import MOST_CHOSEN, Call, tensors_in
 from vramfit.values.tracked.computing import plain
 from vramfit.values.tracked.states import ASSUMED, UNKNOWN
-
-Tensor = torch.Tensor
 
 _MOST_SORTED = 1 << 18
 

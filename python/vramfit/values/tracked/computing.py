@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.private import operators as of_operators
 from vramfit.private.operators import names_of
@@ -21,8 +22,6 @@ from vramfit.values.tracked.calls import (
     tensors_in,
 )
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, put, set_state, state_of
-
-Tensor = torch.Tensor
 
 _MOST_PRODUCTS = 1 << 24  # multiplications of a matrix product
 _MOST_COUNTED = 1 << 10  # of an operator over lists of tensors: counts of steps, not weights

@@ -10,8 +10,6 @@ from vramfit.values.mode import Twice
 from vramfit.values.tracked.calls import MOST_ELEMENTS, MOST_RANDOM, Call, putting, tensors_in
 from vramfit.values.tracked.states import KNOWN, UNKNOWN, set_state
 
-Tensor = torch.Tensor
-
 _MOST_NORMAL = 1 << 16  # initial weights and noise: nobody's control flow
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.base import composite
 from vramfit.private import torch as of_torch
@@ -25,8 +26,6 @@ from vramfit.values.tracked.operators import Kind, operator_of
 
 need(of_torch.overload, of_torch.schema, of_torch.overload_name, of_torch.dispatch_mode)
 
-
-Tensor = torch.Tensor
 
 # While a compiler traces, tensors are fake: they have no values, and its own mode, below ours, takes them. Its
 # `ignore_compile_internals` does not cover all who trace (vLLM on torch 2.11).

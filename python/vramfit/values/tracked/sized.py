@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.values.tracked import lines
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, put, state_of
 from vramfit.values.tracked.witness import GOLDEN
-
-Tensor = torch.Tensor
 
 _MOST_WRITTEN = 1 << 22  # elements of an output that are written; a larger one has a size only
 _WORDS = {"nonzero": "nonzero", "masked_select": "masked_select", "nms": "non-maximum suppression"}

@@ -6,12 +6,10 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any
 
-import torch
+from torch import Tensor
 
 from vramfit.base import process
 from vramfit.values.memory import over_same_bytes
-
-Tensor = torch.Tensor
 
 # The numbers of ValueState in value_states.h. OPEN: a mask over unknown values, which may still be taken for full.
 UNKNOWN, OPEN, ASSUMED, KNOWN = range(4)

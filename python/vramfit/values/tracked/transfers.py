@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vramfit.base.recorder import SAVE
 from vramfit.observe import phases
@@ -14,8 +15,6 @@ from vramfit.values.tracked import lines, sized, witness
 from vramfit.values.tracked.calls import MOST_CHOSEN, MOST_ELEMENTS, MOST_GIVEN, MOST_READ, Call, is_card, is_discrete
 from vramfit.values.tracked.computing import plain
 from vramfit.values.tracked.states import KNOWN, OPEN, UNKNOWN, host, put, set_state, state_of
-
-Tensor = torch.Tensor
 
 
 def copy(call: Call) -> Any:

@@ -16,11 +16,10 @@ import functools
 import math
 
 import torch
+from torch import Tensor
 
 from vramfit.base import process
 from vramfit.values.tracked import lines, states
-
-Tensor = torch.Tensor
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 _SHRINK = 0.9
