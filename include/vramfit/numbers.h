@@ -46,4 +46,16 @@ enum vf_memory {
   VF_MEMORY_PEAK_RESERVED = 3
 };
 
+/* What a product is worked out in: what a card's rates go by. */
+enum vf_dtype {
+  VF_DTYPE_F32 = 0,
+  VF_DTYPE_F64 = 1,
+  VF_DTYPE_F16 = 2,
+  VF_DTYPE_BF16 = 3,
+  VF_DTYPE_TF32 = 4,
+  VF_DTYPE_F8 = 5,
+  VF_DTYPE_I8 = 6,
+  VF_DTYPE_OTHER = 7
+};
+
 #endif

@@ -53,8 +53,6 @@ enum vf_record_kind {
   VF_RECORD_WORKSPACE = 18    /* cuDNN plan workspace chosen: size; text: engine, then a convolution's key */
 };
 
-enum vf_dtype { VF_F32 = 0, VF_F64 = 1, VF_F16 = 2, VF_BF16 = 3, VF_TF32 = 4, VF_F8 = 5, VF_I8 = 6, VF_OTHER = 7 };
-
 /* A product of `batch` matrices of rows x columns, or a convolution as such a product (rows: output pixels; batch: its
  * groups), in one number; what is beyond its bits is the most that they hold. */
 static inline uint64_t vf_shape_of(int64_t rows, int64_t columns, int64_t batch) {

@@ -25,14 +25,14 @@ RecordingScript two_steps() {
     script.tag(input, VF_OWNER_INPUT);
     script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "stage1.conv");
     const auto first = script.alloc(300);
-    script.matmul(1000, 64, VF_F32);
+    script.matmul(1000, 64, VF_DTYPE_F32);
     script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "stage2.conv");
     const auto second = script.alloc(50);
-    script.matmul(3000, 64, VF_F32);
+    script.matmul(3000, 64, VF_DTYPE_F32);
     script.at(VF_PHASE_TRAIN, VF_STAGE_BACKWARD);
     const auto gradient = script.alloc(100);
     script.tag(gradient, VF_OWNER_GRADIENT);
-    script.matmul(8000, 128, VF_F32);
+    script.matmul(8000, 128, VF_DTYPE_F32);
     script.launches(40);
     script.free(first, 300);
     script.free(second, 50);
@@ -70,7 +70,7 @@ TEST(Moments, each_stage_has_its_own_fullest_one_with_its_owners) {
 TEST(StepWork, is_that_of_the_last_whole_step) {
   RecordingScript script = two_steps();
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
-  script.matmul(1, 1, VF_F32);  // the run was cut within the third
+  script.matmul(1, 1, VF_DTYPE_F32);  // the run was cut within the third
   const model::StepWork work = gather(script.take())->work_on(0);
   EXPECT_EQ(work.macs[0], 12000);
   EXPECT_EQ(work.matmul_bytes, 256);
@@ -81,15 +81,15 @@ TEST(StepWork, is_that_of_the_last_whole_step) {
 TEST(StepWork, of_a_run_that_died_in_its_first_step_is_what_it_got_to) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
-  script.matmul(500, 8, VF_BF16);
+  script.matmul(500, 8, VF_DTYPE_BF16);
   EXPECT_EQ(gather(script.take())->work_on(0).macs[static_cast<std::size_t>(model::Number::kBf16)], 500);
 }
 
 TEST(StepWork, counts_kernels_that_are_alike_as_one_operator) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
-  script.product(64, 128, 32, 1000, VF_F16);
-  script.product(64, 128, 32, 1000, VF_F16);
+  script.product(64, 128, 32, 1000, VF_DTYPE_F16);
+  script.product(64, 128, 32, 1000, VF_DTYPE_F16);
   script.passes(3, 3000);
   script.step();
   const model::StepWork work = gather(script.take())->work_on(0);
@@ -107,7 +107,7 @@ TEST(StepWork, counts_kernels_that_are_alike_as_one_operator) {
 TEST(StepWork, has_no_operators_where_most_launches_tell_nothing) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
-  script.product(64, 128, 32, 1000, VF_F32);
+  script.product(64, 128, 32, 1000, VF_DTYPE_F32);
   script.passes(1, 3000);
   script.launches(100);
   script.step();
@@ -280,10 +280,10 @@ TEST(JobBuilder, the_facts_about_memory_are_of_the_fullest_card) {
   script.on(0);
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, "a");
   script.alloc(10);
-  script.matmul(7, 8, VF_F32);
+  script.matmul(7, 8, VF_DTYPE_F32);
   script.on(1);
   script.alloc(30);
-  script.matmul(5, 8, VF_F32);
+  script.matmul(5, 8, VF_DTYPE_F32);
   script.step();
   model::RunResult result;
   result.devices.resize(2);

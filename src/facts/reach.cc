@@ -74,7 +74,7 @@ Reach read_reach(std::span<const Recording> recordings) {
   bool was_cut = false, watched = true, seen = false;
   for (const Recording& recording : recordings) {
     const model::Notes& notes = recording.notes;
-    for (const auto& cut : notes.cut) was_cut |= cut.what != "saves";
+    was_cut |= !notes.cut.empty();
     for (const auto& run_on : notes.run_on) apply_run_on(run_on, reach);
     for (const auto& coverage : notes.coverage) {
       seen = true;

@@ -18,7 +18,7 @@ void add_step(RecordingScript& script) {
   const auto workspace = script.alloc(30);
   script.free(workspace, 30);
   const auto second = script.alloc(60);
-  script.matmul(700, 1, VF_F32);
+  script.matmul(700, 1, VF_DTYPE_F32);
   script.at(VF_PHASE_TRAIN, VF_STAGE_OTHER);
   const auto loss = script.alloc(5);
   script.at(VF_PHASE_TRAIN, VF_STAGE_BACKWARD);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -84,17 +85,21 @@ class ReadObject {
   // One that has no default: where it is missing, what is said of the note is the struct's own start.
   template <class T>
   void need(const char* name, T& into) {
-    if (from_.is_object() && !from_.contains(name)) {
-      ++unread_.count;
-      unread_.add_name(name);
-    }
+    count_missing(name);
     take(name, into);
+  }
+  // A text that is one of a few words: any other is counted as a value of another type is.
+  void take_word(const char* name, std::string& into, std::initializer_list<std::string_view> words);
+  void need_word(const char* name, std::string& into, std::initializer_list<std::string_view> words) {
+    count_missing(name);
+    take_word(name, into, words);
   }
   void skip(const char* name) { find(name); }
   bool end() const;
 
  private:
   const nlohmann::json* find(const char* name);
+  void count_missing(const char* name);
 
   const nlohmann::json& from_;
   UnreadFields& unread_;

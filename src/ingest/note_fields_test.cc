@@ -40,6 +40,19 @@ TEST(NoteFields, unknown_kinds_are_refused_and_unknown_fields_counted_by_name) {
   EXPECT_EQ(unread.names, std::vector<std::string>{"colour"});
 }
 
+TEST(NoteFields, a_word_that_is_none_of_the_fields_is_counted_and_left_out) {
+  UnreadFields unread;
+  const model::Notes notes =
+      read_one({{"kind", "training_tensor"}, {"what", "color"}, {"index", "0"}, {"values", {1}}}, unread);
+  EXPECT_EQ(notes.training_tensor.at(0).what, "");
+  EXPECT_EQ(unread.names, std::vector<std::string>{"what"});
+  read_one({{"kind", "cut"}, {"what", 3}, {"text", "x"}}, unread);
+  read_one({{"kind", "cut"}, {"text", "x"}}, unread);
+  EXPECT_EQ(unread.count, 3);
+  EXPECT_EQ(read_one({{"kind", "cut"}, {"what", "steps"}, {"text", "x"}}, unread).cut.at(0).what, "steps");
+  EXPECT_EQ(unread.count, 3);
+}
+
 TEST(NoteFields, a_field_without_a_default_that_is_missing_is_counted_by_name) {
   UnreadFields unread;
   read_one({{"kind", "late_growth"}, {"value", 1}, {"rounds", 3}}, unread);

@@ -62,8 +62,8 @@ TEST(Lifetimes, the_result_of_a_product_is_the_last_block_before_it_that_outlive
   RecordingBuilder builder;
   builder.alloc(1000, 100).alloc(2000, 100).alloc(3000, 100);
   builder.emit(VF_RECORD_CONVOLUTION).free(3000).alloc(4000, 100);
-  builder.alloc(5000, 100).emit(VF_RECORD_MATMUL, VF_F32, 0, "gemmEx");
-  builder.alloc(6000, 100).emit(VF_RECORD_MATMUL, VF_F32, 0, "gemmStridedBatchedEx").alloc(7000, 100);
+  builder.alloc(5000, 100).emit(VF_RECORD_MATMUL, VF_DTYPE_F32, 0, "gemmEx");
+  builder.alloc(6000, 100).emit(VF_RECORD_MATMUL, VF_DTYPE_F32, 0, "gemmStridedBatchedEx").alloc(7000, 100);
   const std::vector recordings = {builder.build()};
   const auto history = build_histories(recordings).at(0);
   std::vector<bool> products;
@@ -73,7 +73,7 @@ TEST(Lifetimes, the_result_of_a_product_is_the_last_block_before_it_that_outlive
 
 TEST(Lifetimes, a_product_into_memory_that_was_there_marks_nothing) {
   RecordingBuilder builder;
-  const auto multiply = [&] { builder.emit(VF_RECORD_MATMUL, VF_F32, 0, "gemm"); };
+  const auto multiply = [&] { builder.emit(VF_RECORD_MATMUL, VF_DTYPE_F32, 0, "gemm"); };
   builder.alloc(1000, 100);
   multiply();
   builder.alloc(2000, 100).free(2000);

@@ -255,6 +255,14 @@ def test_a_type_that_nobody_knows_is_refused(root: Path, tmp_path: Path) -> None
     assert done.returncode != 0 and "a type that nobody knows: set[int]" in done.stderr
 
 
+def test_a_field_of_words_takes_no_other(root: Path, tmp_path: Path) -> None:
+    assert generate(root, str(tmp_path)).returncode == 0
+    made = (tmp_path / "ingest" / "note_readers.inc").read_text()
+    assert 'object.need_word("role", into.role, {"main", "child"});' in made  # of a Literal with a name
+    assert 'object.take_word("card", into.card, {"yes", "no", "unknown"});' in made
+    assert '"\\"average_in_order\\""' in (tmp_path / "notes.dict").read_text()
+
+
 def test_the_plan_of_the_architecture_is_one_and_shows_every_technique(root: Path) -> None:
     page = (root / "docs" / "architecture.md").read_text()
     plan = json.loads(page.split("```json\n", 1)[1].split("```", 1)[0])

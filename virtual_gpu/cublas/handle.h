@@ -28,7 +28,7 @@ struct Handle {
 inline vf_dtype rate_under(const Handle& handle, int32_t type) {
   const vf_dtype rate = library::rate_of(type);
   const bool tf32 = (handle.math_mode & (kMathFlags - 1)) == kMathTf32;
-  return rate == VF_F32 && tf32 ? VF_TF32 : rate;
+  return rate == VF_DTYPE_F32 && tf32 ? VF_DTYPE_TF32 : rate;
 }
 
 }  // namespace vramfit::cublas

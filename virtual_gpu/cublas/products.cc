@@ -32,8 +32,8 @@ int multiply(Handle* handle, int32_t type, int64_t m, int64_t n, int64_t k, int6
 }
 
 vf_dtype rate_of_compute(const Handle* handle, int32_t type, int compute) {
-  if (handle == nullptr) return VF_OTHER;
-  if (library::rate_of(type) == VF_F32 && compute == cublas::kComputeFastTf32) return VF_TF32;
+  if (handle == nullptr) return VF_DTYPE_OTHER;
+  if (library::rate_of(type) == VF_DTYPE_F32 && compute == cublas::kComputeFastTf32) return VF_DTYPE_TF32;
   return cublas::rate_under(*handle, type);
 }
 

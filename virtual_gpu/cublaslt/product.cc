@@ -35,7 +35,7 @@ library::Work work_of(const Description& description, const Layout& a, const Lay
   const int64_t batch = d.batch;
   library::Work work;
   work.type = library::rate_of(a.type);
-  if (work.type == VF_F32 && description.compute == kComputeFastTf32) work.type = VF_TF32;
+  if (work.type == VF_DTYPE_F32 && description.compute == kComputeFastTf32) work.type = VF_DTYPE_TF32;
   work.multiply_adds = m * n * k * batch * (library::is_complex(a.type) ? 4 : 1);
   work.bytes =
       batch * (library::bytes_of(a.type, m * k) + library::bytes_of(b.type, k * n) + library::bytes_of(d.type, m * n));

@@ -29,11 +29,11 @@ void tell(const void* function, dim3 grid, dim3 block, void* const* arguments, i
   const device::KernelForm form = device::form_of_kernel(function);
   const device::Touched touched = device::touched_by(form, arguments, blocks, block.x * block.y * block.z);
   if (touched.multiply_adds > 0) {
-    ledger::emit(VF_RECORD_MATMUL, card, vf_shape_of(touched.rows, touched.columns, touched.batch), VF_F16,
+    ledger::emit(VF_RECORD_MATMUL, card, vf_shape_of(touched.rows, touched.columns, touched.batch), VF_DTYPE_F16,
                  touched.multiply_adds, touched.bytes, nullptr);
   } else {
     // Its time is that of the memory that it touches; that it convolves tells whose result its output is.
-    if (form.convolves) ledger::emit(VF_RECORD_CONVOLUTION, card, 0, VF_OTHER, 0, 0, nullptr);
+    if (form.convolves) ledger::emit(VF_RECORD_CONVOLUTION, card, 0, VF_DTYPE_OTHER, 0, 0, nullptr);
     ledger::tell_kernel(card, touched);
   }
 }

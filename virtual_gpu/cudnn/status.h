@@ -59,21 +59,21 @@ constexpr int64_t bytes_of(int type) {
 constexpr vf_dtype rate_of(int type) {
   switch (type) {
     case kFloat:
-      return VF_F32;
+      return VF_DTYPE_F32;
     case kDouble:
-      return VF_F64;
+      return VF_DTYPE_F64;
     case kHalf:
-      return VF_F16;
+      return VF_DTYPE_F16;
     case kBfloat16:
-      return VF_BF16;
+      return VF_DTYPE_BF16;
     case kInt8:
     case kUint8:
-      return VF_I8;
+      return VF_DTYPE_I8;
     case kFp8E4M3:
     case kFp8E5M2:
-      return VF_F8;
+      return VF_DTYPE_F8;
     default:
-      return VF_OTHER;
+      return VF_DTYPE_OTHER;
   }
 }
 

@@ -61,25 +61,25 @@ constexpr vf_dtype rate_of(int32_t type) {
   switch (type) {
     case kReal32:
     case kComplex32:
-      return VF_F32;
+      return VF_DTYPE_F32;
     case kReal64:
     case kComplex64:
-      return VF_F64;
+      return VF_DTYPE_F64;
     case kReal16:
     case kComplex16:
-      return VF_F16;
+      return VF_DTYPE_F16;
     case kBrain16:
     case kComplexBrain16:
-      return VF_BF16;
+      return VF_DTYPE_BF16;
     case kFloat8E4M3:
     case kFloat8E5M2:
     case kFloat4:
-      return VF_F8;
+      return VF_DTYPE_F8;
     case kInt8:
     case kUint8:
-      return VF_I8;
+      return VF_DTYPE_I8;
     default:
-      return VF_OTHER;
+      return VF_DTYPE_OTHER;
   }
 }
 

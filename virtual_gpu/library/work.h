@@ -13,7 +13,7 @@ namespace vramfit::library {
 
 struct Work {
   vf_record_kind kind = VF_RECORD_MATMUL;  // or VF_RECORD_CONVOLUTION
-  vf_dtype type = VF_F32;
+  vf_dtype type = VF_DTYPE_F32;
   int64_t multiply_adds = 0;
   int64_t bytes = 0;  // read and written once each
   // The sizes of each of `batch` products; a convolution's rows are output pixels, its batch is groups. 0: not known.
@@ -24,14 +24,14 @@ struct Work {
 // order of work on streams depends on it; the time model of src/devices reads the recording instead.
 constexpr int64_t multiply_adds_per_clock(vf_dtype type) {
   switch (type) {
-    case VF_F64:
+    case VF_DTYPE_F64:
       return 2;
-    case VF_F16:
-    case VF_BF16:
-    case VF_TF32:
+    case VF_DTYPE_F16:
+    case VF_DTYPE_BF16:
+    case VF_DTYPE_TF32:
       return 256;
-    case VF_F8:
-    case VF_I8:
+    case VF_DTYPE_F8:
+    case VF_DTYPE_I8:
       return 512;
     default:
       return 64;

@@ -45,13 +45,8 @@ def _write(what: said.Note) -> None:
 
 
 def was_cut() -> bool:
-    """Whether anything of this process's run was left out, so far."""
+    """Whether any round of a loop of this process's was left out, so far."""
     return bool(_state.cuts - {"uploads"})
-
-
-def left_out_rounds() -> bool:
-    """Whether any round of a loop was."""
-    return bool(_state.cuts - {"uploads", "saves"})
 
 
 def process_begins() -> None:
@@ -80,7 +75,7 @@ def _process() -> said.Process:
     )
 
 
-def _role() -> str:
+def _role() -> said.ProcessRole:
     """`child` for a process that multiprocessing started."""
     module = sys.modules.get("multiprocessing.process")
     parent = getattr(module, "parent_process", None)

@@ -2,12 +2,20 @@
 
 A new note is a class here and a call of `notes.note(...)`; `tools/generate_contract` makes the rest of it (see
 CONTRIBUTING.md). Types: `str`, `int`, `bool`, `float`, those of `fields.py`, records and rows of this file, and
-`list[...]`, `dict[str, ...]` and `... | None` of these. A comment after a field is its line in `docs/notes.md`.
+`list[...]`, `dict[str, ...]` and `... | None` of these; `Literal[...]`, under a name where hooks need one, of a text
+that is one of a few words: any other is counted as lost. A comment after a field is its line in `docs/notes.md`.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from vramfit.contract.fields import Address, Bytes, Note, Number, Record, Row, Scalar
+
+ProcessRole = Literal["main", "child"]
+UsesCard = Literal["yes", "no", "unknown"]
+GraphOption = Literal["retain_graph", "create_graph"]
+TensorKind = Literal["gradient", "update", "buffer", "average", "average_in_order", "output", "input"]
 
 # -- the process
 
@@ -21,7 +29,7 @@ class Process(Note, kind="process"):
     rank: int = 0
     world_size: int = 1
     local_rank: int = -1  # without a launcher
-    role: str  # `main`, or `child` for one that multiprocessing started
+    role: ProcessRole  # a child is one that multiprocessing started
 
 
 class Rank(Note, kind="rank"):
@@ -35,13 +43,13 @@ class Rank(Note, kind="rank"):
 class Role(Note, kind="role"):
     """What a process turned out to be."""
 
-    role: str  # `worker` of a data loader
+    role: Literal["worker"]  # of a data loader
 
 
 class Thread(Note, kind="thread"):
     """A thread that libraries started for a purpose."""
 
-    role: str  # `pin`: it pins batches
+    role: Literal["pin"]  # it pins batches
     thread: int  # its id
 
 
@@ -165,7 +173,7 @@ class Advice(Note, kind="advice"):
 class Cut(Note, kind="cut"):
     """Something of the run was left out."""
 
-    what: str  # `loader`, `repeated`, `steps`, `budget`, `counted`, `stopped`, `saves`, `uploads`
+    what: Literal["loader", "repeated", "steps", "budget", "counted", "stopped", "uploads"]
     text: str  # for the user
 
 
@@ -217,7 +225,7 @@ class UnreachedLines(Record):
     code: str = ""
     when: str = ""  # the test that they wait for
     why: str | None = None  # in words, where the test alone would not tell
-    card: str = "unknown"  # whether they use it: `yes`, `no`, `unknown`
+    card: UsesCard = "unknown"  # whether they use it
     column: int = 0  # from 1, for a part of a line that was executed
 
 
@@ -402,7 +410,7 @@ class WideLayer(Note, kind="wide_layer"):
 class GraphKept(Note, kind="graph_kept"):
     """A backward pass that keeps its graph."""
 
-    option: str  # `retain_graph`, `create_graph`
+    option: GraphOption
     line: str
 
 
@@ -697,7 +705,7 @@ class TraceOperator(Row):
     writes: list[int]
     forward_flops: float
     backward_flops: float
-    number: int  # enum vf_dtype of its arithmetic
+    number: int  # Dtype (numbers.py) of its arithmetic
     touched_bytes: float
 
 
@@ -773,7 +781,7 @@ class TrainingTensor(Note, kind="training_tensor"):
     An average is known by its weight's name or, in a list, by its turn.
     """
 
-    what: str  # `gradient`, `update`, `buffer`, `average`, `average_in_order`; of an evaluation `output`, `input`
+    what: TensorKind  # the last two are of an evaluation
     index: str
     values: list[Number]
 

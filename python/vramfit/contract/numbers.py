@@ -50,3 +50,16 @@ class Memory(IntEnum):
     PEAK_ALLOCATED = 1
     RESERVED = 2
     PEAK_RESERVED = 3
+
+
+class Dtype(IntEnum):
+    """What a product is worked out in: what a card's rates go by."""
+
+    F32 = 0
+    F64 = 1
+    F16 = 2
+    BF16 = 3
+    TF32 = 4
+    F8 = 5
+    I8 = 6
+    OTHER = 7

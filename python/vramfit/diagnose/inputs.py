@@ -153,7 +153,8 @@ def _backward_called(torch: Any) -> None:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         keeps = kwargs.get("retain_graph") or (len(args) > 1 and args[1])
         creates = kwargs.get("create_graph") or (len(args) > 2 and args[2])
-        for asked, name in ((keeps, "retain_graph"), (creates, "create_graph")):
+        options: tuple[tuple[Any, said.GraphOption], ...] = ((keeps, "retain_graph"), (creates, "create_graph"))
+        for asked, name in options:
             if asked and name not in _state.told_graphs:
                 _state.told_graphs.add(name)
                 notes.note(said.GraphKept(option=name, line=frames.script_line(sys._getframe(1))))

@@ -34,7 +34,7 @@ _state = process.own(_State)
 @notes.guarded("left_out")
 def tell(stack: Iterable[tuple[FrameType, int]] | None) -> None:
     """`stack`: where the script stands when it is ended early, innermost first; None when it came to its own end."""
-    if _state.is_noted or not notes.left_out_rounds():
+    if _state.is_noted or not notes.was_cut():
         return
     _state.is_noted = True
     stack = list(stack or [])

@@ -15,13 +15,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from vramfit.contract import notes as said
 from vramfit.observe import scopes
 
 _Key = tuple[str, tuple[int, ...]]  # a weight's name and shape
 _MOST_IN_A_SEQUENCE = 1 << 16  # longer ones are data
 
 
-def find(torch: Any, trained: dict[_Key, Any], optimizers: list[Any]) -> Iterator[tuple[str, str, _Key, Any]]:
+def find(
+    torch: Any, trained: dict[_Key, Any], optimizers: list[Any]
+) -> Iterator[tuple[said.TensorKind, str, _Key, Any]]:
     """Each tensor's kind and index in notes (training_tensor), the weight that it may have begun as, and the tensor."""
     roots = [module for _, module in scopes.live_roots()]
     own = {id(parameter) for module in roots for parameter in module.parameters()}

@@ -209,7 +209,7 @@ class Record:
             return [float(value) for value in flat[places].cpu().tolist()]
 
     @staticmethod
-    def _write(kind: str, index: str, values: list[float]) -> None:
+    def _write(kind: said.TensorKind, index: str, values: list[float]) -> None:
         # JSON has no NaN: as text, which the reader knows.
         notes.note(said.TrainingTensor(what=kind, index=index, values=[v if v - v == 0 else str(v) for v in values]))
 

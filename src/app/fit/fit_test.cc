@@ -155,7 +155,7 @@ class FakeRunner final : public job::Runner {
                       .c_str());
       script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, name);
       script.alloc(200);
-      script.matmul(1000000000, 1000, VF_F32);
+      script.matmul(1000000000, 1000, VF_DTYPE_F32);
     }
     script.at(VF_PHASE_TRAIN, VF_STAGE_OPTIMIZER);
     script.launches(100);

@@ -18,6 +18,7 @@ import pytest
         ("ModuleStates(bytes=[[0, 1, 2]])", 'expected "ModuleBytes"'),
         ("WideLayer(name='head', classes=2).classes = 'many'", 'expression has type "str", variable has type "int"'),
         ("WideLayer(name='head', classes=2).clases = 3", '"WideLayer" has no attribute "clases"'),
+        ("Cut(what='no such word', text='x')", '"what" to "Cut" has incompatible type "Literal'),
         ("WideLayer(name='head', classes=2).classes = 3", ""),
         ("WideLayer(name='head', classes=2)", ""),
     ],

@@ -201,7 +201,7 @@ class Trace:
                 writes=writes,
                 forward_flops=work.forward,
                 backward_flops=work.backward,
-                number=work.number,
+                number=work.dtype,
                 touched_bytes=work.touched_bytes,
             )
         )

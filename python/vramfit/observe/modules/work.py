@@ -11,12 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.base import process
+from vramfit.contract.numbers import Dtype
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 
-# enum vf_dtype (include/vramfit/recording.h)
-_NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3, "int8": 6, "uint8": 6}
-_F32, _TF32, _F8, OTHER = 0, 4, 5, 7
+_DTYPES = {
+    "float32": Dtype.F32,
+    "float64": Dtype.F64,
+    "float16": Dtype.F16,
+    "bfloat16": Dtype.BF16,
+    "int8": Dtype.I8,
+    "uint8": Dtype.I8,
+}
 
 # Which arguments are the matrices: the gradient of each is a product as large as the forward's.
 _MATRICES = {"aten::mm": (0, 1), "aten::addmm": (1, 2), "aten::bmm": (0, 1), "aten::baddbmm": (1, 2)}
@@ -36,7 +42,7 @@ _state = process.own(_State)
 class Work:
     forward: int = 0  # floating-point operations: a multiply-add is two
     backward: int = 0
-    number: int = OTHER  # enum vf_dtype
+    dtype: Dtype = Dtype.OTHER
     touched_bytes: int = 0
 
 
@@ -53,7 +59,7 @@ def work_of(func: Any, args: Any, kwargs: Any, out: Any, tensors: list[Any]) -> 
     if formula is None or not tensors:
         return work
     work.forward = int(formula(*args, **kwargs, out_val=out))
-    work.number = _number_of(tensors[-1], of_torch.schema.of(func).name)
+    work.dtype = _dtype_of(tensors[-1], of_torch.schema.of(func).name)
     if sys.modules["torch"].is_grad_enabled():
         work.backward = _backward(of_torch.schema.of(func).name, args, out, work.forward)
     return work
@@ -79,13 +85,13 @@ def _backward(name: str, args: Any, out: Any, forward: int) -> int:
     return 0
 
 
-def _number_of(tensor: Any, name: str) -> int:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    if dtype.startswith("float8"):
-        return _F8
-    number = _NUMBERS.get(dtype, OTHER)
-    if number == _F32:
+def _dtype_of(tensor: Any, name: str) -> Dtype:
+    kind = str(tensor.dtype).removeprefix("torch.")
+    if kind.startswith("float8"):
+        return Dtype.F8
+    dtype = _DTYPES.get(kind, Dtype.OTHER)
+    if dtype == Dtype.F32:
         backends = sys.modules["torch"].backends
         if backends.cudnn.allow_tf32 if "conv" in name else backends.cuda.matmul.allow_tf32:
-            return _TF32
-    return number
+            return Dtype.TF32
+    return dtype

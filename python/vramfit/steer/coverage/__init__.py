@@ -175,7 +175,7 @@ def _contains(scope: ast.AST, line: int) -> bool:
     return getattr(scope, "lineno", 0) <= line <= (getattr(scope, "end_lineno", 0) or 0)
 
 
-def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: str) -> said.UnreachedLines:
+def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: said.UsesCard) -> said.UnreachedLines:
     code = ast.unparse(first).split("\n")[0].strip()
     last = gap.statements[-1]
     return said.UnreachedLines(
@@ -190,7 +190,7 @@ def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: str) -> s
     )
 
 
-def _entry_of_side(crossing: crossings.Crossing, card: str) -> said.UnreachedLines:
+def _entry_of_side(crossing: crossings.Crossing, card: said.UsesCard) -> said.UnreachedLines:
     """Its line was executed: `once` tells readers that this is about the other side of it."""
     line = crossing.expression.lineno
     return said.UnreachedLines(
@@ -225,7 +225,7 @@ def _find_parts(source: Source, varying: Varying, once: Once, touching: Touching
             yield _entry_of_part(branch, source, f"{branch.when()}: whether it was run is not known", UNKNOWN)
 
 
-def _entry_of_part(branch: within_lines.Branch, source: Source, when: str, card: str) -> said.UnreachedLines:
+def _entry_of_part(branch: within_lines.Branch, source: Source, when: str, card: said.UsesCard) -> said.UnreachedLines:
     """Its line was executed: readers go by `column`, from 1."""
     gap = Gap(branch.statements(), branch.function, branch.test, branch.decided_for, branch.scope)
     line, column = branch.begin()

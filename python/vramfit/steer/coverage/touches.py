@@ -9,9 +9,12 @@ from types import ModuleType
 from typing import Any
 
 from vramfit.base import frames
+from vramfit.contract import notes as said
 from vramfit.steer.coverage.source import Source
 
-NO, UNKNOWN, YES = "no", "unknown", "yes"
+NO: said.UsesCard = "no"
+UNKNOWN: said.UsesCard = "unknown"
+YES: said.UsesCard = "yes"
 _ORDER = (NO, UNKNOWN, YES)
 # Parts of torch that move nothing to a card and compute nothing there.
 _HARMLESS_PLACES = ("torch.utils.data", "torch.utils.tensorboard", "torch.serialization", "torch.random", "torch.hub")
@@ -47,11 +50,11 @@ class Touching:
             for module in list(sys.modules.values())
             if isinstance(module, ModuleType)
         }
-        self._judged: dict[int, str] = {}
+        self._judged: dict[int, said.UsesCard] = {}
         self._packages: dict[str, bool] = {}
 
-    def judge(self, statements: Iterable[ast.stmt], file: str, depth: int = 0) -> str:
-        worst = NO
+    def judge(self, statements: Iterable[ast.stmt], file: str, depth: int = 0) -> said.UsesCard:
+        worst: said.UsesCard = NO
         for statement in statements:
             for node in ast.walk(statement):
                 if isinstance(node, ast.Call):
@@ -62,7 +65,7 @@ class Touching:
                     return YES
         return worst
 
-    def _judge_call(self, call: ast.Call, file: str, depth: int) -> str:
+    def _judge_call(self, call: ast.Call, file: str, depth: int) -> said.UsesCard:
         known, found = self._resolve(call.func, file)
         if known:
             return self._judge_object(found, call, depth)
@@ -76,7 +79,7 @@ class Touching:
             return NO
         return self._judge_method(name)
 
-    def _judge_method(self, name: str) -> str:
+    def _judge_method(self, name: str) -> said.UsesCard:
         """Of an object that is not known: what lists and dicts have too is theirs, anything else may do anything."""
         if name in _HARMLESS_METHODS or name in _SAYING:
             return NO
@@ -111,7 +114,7 @@ class Touching:
                 return False, None
         return True, found
 
-    def _judge_object(self, found: Any, call: ast.Call, depth: int) -> str:
+    def _judge_object(self, found: Any, call: ast.Call, depth: int) -> said.UsesCard:
         if isinstance(found, self._torch.nn.Module):
             return YES
         if not callable(found):
@@ -132,7 +135,7 @@ class Touching:
             return NO if name in _HARMLESS_TORCH or name in _HARMLESS_METHODS else YES
         return UNKNOWN if self._uses_torch(module.split(".")[0]) else NO
 
-    def _judge_name(self, name: str, file: str, first_line: int, depth: int) -> str:
+    def _judge_name(self, name: str, file: str, first_line: int, depth: int) -> said.UsesCard:
         for source in self._sources:
             for function in source.functions.get(name, []):
                 lines = [function.lineno, *(decorator.lineno for decorator in function.decorator_list)]
@@ -140,7 +143,7 @@ class Touching:
                     return self._judge_function(source, function, depth)
         return UNKNOWN
 
-    def _judge_function(self, source: Source, function: Any, depth: int) -> str:
+    def _judge_function(self, source: Source, function: Any, depth: int) -> said.UsesCard:
         known = self._judged.get(id(function))
         if known is None:
             if depth >= _MAX_DEPTH:
