@@ -84,6 +84,19 @@ def test_settings_of_single_parameters_in_8_bits_are_refused(job: Job) -> None:
     assert "settings for single parameters" in finished.only("plan_refused")["text"]
 
 
+@pytest.mark.parametrize("name", ["mng", "index2config", "module_weight_config_triple"])
+def test_a_release_that_does_not_tell_of_settings_in_8_bits_is_refused(job: Job, name: str) -> None:
+    if importlib.util.find_spec("bitsandbytes") is None:
+        return
+    hidden = "from vramfit.private import bitsandbytes as b\nfor n in (b.manager, b.settings_by_place, "
+    hidden += f"b.settings_of_modules):\n    if n.name == {name!r}:\n        n.name = 'gone'\n        "
+    hidden += "n.paths = (b.OPTIMIZERS + ':Optimizer8bit.gone',)\n"
+    finished = job.run(hidden + released(), EIGHT_BIT, RELEASE, cold=True)
+    assert finished.exit_code == 3
+    assert "does not tell whether it has settings" in finished.only("plan_refused")["text"]
+    assert [note["name"] for note in finished.of_kind("name_gone")] == ["gone"]
+
+
 RELEASE_REFUSED = {
     "gradients are looked at": "nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
     "clipped, logged or changed (train.py:15 in": "kept.append(float(model[0].weight.grad.norm()))",

@@ -130,7 +130,7 @@ def _watch_loaders(_: ModuleType) -> None:
 
 def _watch_accumulation(_: ModuleType) -> None:
     original = of_accelerate.begin_batch.get()
-    if original is None:
+    if original is None or of_accelerate.settings.is_gone():
         return
 
     @functools.wraps(original)
@@ -138,12 +138,14 @@ def _watch_accumulation(_: ModuleType) -> None:
         state = self.gradient_state
         if any([one.puts_off() for one in _state.all]):
             of_accelerate.put_off_step(state, False)
-            vars(self).setdefault("_vramfit_adjusts", state.plugin_kwargs.get(_ADJUST))
-            state.plugin_kwargs[_ADJUST] = False
+            settings = of_accelerate.settings.of(state)
+            vars(self).setdefault("_vramfit_adjusts", settings.get(_ADJUST))
+            settings[_ADJUST] = False
             return
         if "_vramfit_adjusts" in vars(self):
             adjusts = vars(self).pop("_vramfit_adjusts")
-            state.plugin_kwargs.pop(_ADJUST) if adjusts is None else state.plugin_kwargs.update({_ADJUST: adjusts})
+            settings = of_accelerate.settings.of(state)
+            settings.pop(_ADJUST) if adjusts is None else settings.update({_ADJUST: adjusts})
         original(self)
 
     of_accelerate.begin_batch.replace(begin_batch)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from vramfit.private import bitsandbytes as of_bitsandbytes
+
 _ONE_BY_ONE = (
     *("Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"),
     "SGD",
@@ -25,7 +27,12 @@ def is_in_eight_bits(optimizer: Any) -> bool:
     return kind.__name__ in _IN_EIGHT_BITS and kind.__module__.startswith("bitsandbytes.optim.")
 
 
-def has_settings_by_place(optimizer: Any) -> bool:
-    """Settings that bitsandbytes' GlobalOptimManager finds by a parameter's place among all of them."""
-    manager = getattr(optimizer, "mng", None)
-    return bool(getattr(manager, "index2config", None) or getattr(manager, "module_weight_config_triple", None))
+def why_not_by_place(optimizer: Any) -> str:
+    """Settings that GlobalOptimManager finds by a parameter's place among all of them. Empty: there are none."""
+    if not is_in_eight_bits(optimizer):
+        return ""
+    manager = of_bitsandbytes.manager.of(optimizer)
+    places = (of_bitsandbytes.settings_by_place, of_bitsandbytes.settings_of_modules)
+    if manager is None or not all(place.is_in(manager) for place in places):
+        return "this release of bitsandbytes does not tell whether it has settings for single parameters"
+    return "bitsandbytes has settings for single parameters" if any(place.of(manager) for place in places) else ""

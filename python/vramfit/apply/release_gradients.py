@@ -126,8 +126,8 @@ class ReleaseGradients:
     def _find_obstacle(self, parameter: Any, owner: _Owner) -> str:
         if owner.optimizer() is None:
             return "an optimizer is gone whose parameters are still trained"
-        if one_by_one.has_settings_by_place(owner.optimizer()):
-            return "bitsandbytes has settings for single parameters"
+        if reason := one_by_one.why_not_by_place(owner.optimizer()):
+            return reason
         if id(parameter) in self._released:
             return "a parameter gets its gradient in parts (reentrant checkpointing)"
         if id(parameter) in self._stepped:

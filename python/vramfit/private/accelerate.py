@@ -6,7 +6,7 @@ is in none of it. https://huggingface.co/docs/accelerate/usage_guides/gradient_a
 
 from __future__ import annotations
 
-from vramfit.private.names import Name
+from vramfit.private.names import Attribute, Name
 
 LIBRARY = "accelerate"
 LOADERS = "accelerate.data_loader"
@@ -17,3 +17,4 @@ hand_on = Name(f"{LOADERS}:DataLoaderShard.__iter__", _PARTS)
 loader_of_shard = "base_dataloader"  # documented for DataLoaderAdapter
 begin_batch = Name(f"{ACCELERATOR}:Accelerator._do_sync", _PARTS)
 put_off_step = Name("accelerate.state:GradientState._set_sync_gradients", _PARTS)
+settings = Attribute("accelerate.state:GradientState.plugin_kwargs", _PARTS)
