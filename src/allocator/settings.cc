@@ -181,13 +181,16 @@ const std::vector<Key>& keys() {
   return kKeys;
 }
 
-std::vector<std::string> names_of_keys() {
-  std::vector<std::string> names;
-  for (const Key& key : keys()) names.emplace_back(key.name);
-  return names;
-}
-
 }  // namespace
+
+const std::vector<std::string>& setting_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Key& key : keys()) names.emplace_back(key.name);
+    return names;
+  }();
+  return kNames;
+}
 
 base::Result<Settings> parse_settings(std::string_view text, const Rules& rules, Settings before) {
   const auto pairs = split_pairs(text);
@@ -195,7 +198,7 @@ base::Result<Settings> parse_settings(std::string_view text, const Rules& rules,
   for (const Pair& pair : *pairs) {
     const auto key = std::find_if(keys().begin(), keys().end(), [&](const Key& one) { return one.name == pair.key; });
     if (key == keys().end()) {
-      return refuse(pair.key, "PyTorch has no such setting" + base::did_you_mean(pair.key, names_of_keys()));
+      return refuse(pair.key, "PyTorch has no such setting" + base::did_you_mean(pair.key, setting_names()));
     }
     if (key->in != nullptr && !(rules.*key->in)) {
       return refuse(pair.key, fmt::format("torch {}.{} has no such setting", rules.version.major, rules.version.minor));

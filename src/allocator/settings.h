@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "allocator/rules.h"
 #include "base/error.h"
@@ -33,6 +34,9 @@ struct Settings {
 // `text` as PyTorch reads it ("max_split_size_mb:128,expandable_segments:True") on top of `before`. A key or value that
 // PyTorch refuses is refused here, and named.
 base::Result<Settings> parse_settings(std::string_view text, const Rules& rules, Settings before = {});
+
+// Every key that some release knows, whether or not it has a part in which block is taken.
+const std::vector<std::string>& setting_names();
 
 // The canonical text of what differs from the defaults; empty when nothing does.
 std::string to_string(const Settings& settings);

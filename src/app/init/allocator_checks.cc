@@ -16,25 +16,6 @@ using model::EnvironmentState;
 
 namespace {
 
-const std::vector<std::string>& setting_names() {
-  static const std::vector<std::string> kNames = {"backend",
-                                                  "expandable_segments",
-                                                  "max_split_size_mb",
-                                                  "max_non_split_rounding_mb",
-                                                  "large_segment_size_mb",
-                                                  "roundup_power2_divisions",
-                                                  "garbage_collection_threshold",
-                                                  "per_process_memory_fraction",
-                                                  "throw_on_cudamalloc_oom",
-                                                  "graph_capture_record_stream_reuse",
-                                                  "pinned_reserve_segment_size_mb",
-                                                  "release_lock_on_cudamalloc",
-                                                  "pinned_use_cuda_host_register",
-                                                  "pinned_num_register_threads",
-                                                  "pinned_use_background_threads"};
-  return kNames;
-}
-
 // A key of the text that PyTorch does not know, with the one that was meant.
 std::string guess_meant(std::string_view conf) {
   for (std::size_t from = 0; from < conf.size();) {
@@ -43,8 +24,9 @@ std::string guess_meant(std::string_view conf) {
     while (pair.starts_with(' ')) pair.remove_prefix(1);
     const std::string key(pair.substr(0, pair.find(':')));
     from = end + 1;
-    if (std::ranges::find(setting_names(), key) != setting_names().end()) continue;
-    if (const auto nearest = base::nearest_word(key, setting_names())) {
+    const std::vector<std::string>& known = allocator::setting_names();
+    if (std::ranges::find(known, key) != known.end()) continue;
+    if (const auto nearest = base::nearest_word(key, known)) {
       return fmt::format("{} instead of {}", *nearest, key);
     }
   }

@@ -79,6 +79,8 @@ TEST(Init, a_misspelt_setting_is_named_with_the_nearest) {
   const EnvironmentCheck check = find(facts, "allocator");
   EXPECT_EQ(check.state, EnvironmentState::kProblem);
   EXPECT_EQ(check.fix, "expandable_segments instead of expandible_segments");
+  facts.variables["PYTORCH_CUDA_ALLOC_CONF"] = "release_lock_on_hipmalloc:True,max_split_size_mb:5";
+  EXPECT_EQ(find(facts, "allocator").fix, "unset PYTORCH_CUDA_ALLOC_CONF") << "both are known: the value is wrong";
   facts.variables["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:128";
   EXPECT_EQ(find(facts, "allocator").state, EnvironmentState::kOk);
   facts.variables["PYTORCH_ALLOC_CONF"] = "expandable_segments:True";
