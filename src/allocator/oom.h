@@ -12,7 +12,6 @@ namespace vramfit::allocator {
 
 struct OutOfMemory {
   std::uint64_t requested_bytes = 0;  // the tensor's
-  std::uint64_t rounded_bytes = 0;    // in the trace's entry
   std::uint64_t tried_bytes = 0;      // "Tried to allocate": the segment
   std::uint64_t device_total = 0;
   std::uint64_t device_free = 0;

@@ -160,7 +160,6 @@ ReplayRun Pass::result() const {
   const Statistics& statistics = simulator_.statistics();
   run.peak_reserved = statistics.of_both(StatKind::kReservedBytes).peak;
   run.peak_allocated = statistics.of_both(StatKind::kAllocatedBytes).peak;
-  run.peak_requested = statistics.of_both(StatKind::kRequestedBytes).peak;
   run.device_allocations = statistics.device_allocations;
   run.device_frees = statistics.device_frees;
   run.retries = statistics.retries;

@@ -36,7 +36,6 @@ struct ReplayRun {
   std::uint32_t calls = 0;               // that were made
   std::int64_t peak_reserved = 0;
   std::int64_t peak_allocated = 0;
-  std::int64_t peak_requested = 0;
   std::int64_t device_allocations = 0;  // cudaMalloc, or mapping of pages
   std::int64_t device_frees = 0;
   std::int64_t retries = 0;  // the whole cache given back, and the streams waited for

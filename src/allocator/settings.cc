@@ -142,6 +142,13 @@ base::Result<void> apply_backend(Settings& settings, const Pair& pair, const Rul
   return {};
 }
 
+// Of a value that PyTorch looks at, and that has no part in which block is taken.
+template <class T>
+base::Result<void> refuse_other(const base::Result<T>& value) {
+  if (!value) return std::unexpected(value.error());
+  return {};
+}
+
 base::Result<void> ignore_value(Settings&, const Pair&, const Rules&) {
   return {};
 }  // has no part in which block is taken
@@ -166,9 +173,9 @@ const std::vector<Key>& keys() {
       {"throw_on_cudamalloc_oom", &Rules::has_oom_rejection,
        [](S& s, const Pair& p, const Rules&) { return store(s.throw_on_oom, boolean(p)); }},
       {"graph_capture_record_stream_reuse", nullptr,
-       [](S& s, const Pair& p, const Rules&) { return store(s.reuses_in_capture, boolean(p)); }},
+       [](S&, const Pair& p, const Rules&) { return refuse_other(boolean(p)); }},
       {"pinned_reserve_segment_size_mb", nullptr,
-       [](S& s, const Pair& p, const Rules&) { return store(s.pinned_reserve_bytes, mebibytes(p, 0)); }},
+       [](S&, const Pair& p, const Rules&) { return refuse_other(mebibytes(p, 0)); }},
       {"backend", nullptr, apply_backend},
       {"release_lock_on_cudamalloc", nullptr, ignore_value},
       {"release_lock_on_hipmalloc", nullptr, ignore_value},

@@ -24,9 +24,7 @@ struct Settings {
   double memory_fraction = 1;        // of the card's memory
   bool has_memory_fraction = false;  // somebody set one: before 2.10 even 1 is then a limit
   bool throw_on_oom = false;         // throw_on_cudamalloc_oom
-  bool reuses_in_capture = false;    // graph_capture_record_stream_reuse
-  std::uint64_t pinned_reserve_bytes = 0;
-  bool is_native = true;  // backend:native
+  bool is_native = true;             // backend:native
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };

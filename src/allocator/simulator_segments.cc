@@ -32,7 +32,6 @@ BlockId Simulator::malloc_slow(Request& request) {
 
 OutOfMemory Simulator::describe_oom(const Request& request) const {
   OutOfMemory oom;
-  oom.rounded_bytes = request.size;
   oom.tried_bytes = request.segment;
   oom.device_total = device_.total_bytes();
   oom.device_free = device_.free_bytes();

@@ -311,13 +311,4 @@ Result<Match> find_card(const std::vector<Card>& catalogue, std::string_view nam
   return slice ? find_slice(catalogue, *slice) : find_whole_card(catalogue, name);
 }
 
-std::vector<std::string> cards_of_size(const std::vector<Card>& catalogue, base::Bytes memory) {
-  std::vector<const Card*> cards;
-  for (const Card& card : catalogue) cards.push_back(&card);
-  const auto distance = [&](const Card* card) { return std::abs(card->memory.count() - memory.count()); };
-  std::ranges::stable_sort(cards, {}, distance);
-  cards.resize(std::min<std::size_t>(cards.size(), 4));
-  return keys_but(cards, nullptr);
-}
-
 }  // namespace vramfit::devices

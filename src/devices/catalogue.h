@@ -39,9 +39,6 @@ struct Match {
 // else is guessed: the error lists the nearest names.
 base::Result<Match> find_card(const std::vector<model::Card>& catalogue, std::string_view name);
 
-// Keys of the cards whose memory is nearest to this much, the nearest first: four at the most.
-std::vector<std::string> cards_of_size(const std::vector<model::Card>& catalogue, base::Bytes memory);
-
 }  // namespace vramfit::devices
 
 #endif

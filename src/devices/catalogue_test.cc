@@ -141,11 +141,6 @@ TEST(Catalogue, the_digits_of_a_model_are_no_count) {
   EXPECT_EQ(parse_gpu_option("a10gx8")->front(), (CardRequest{8, "a10g", std::nullopt}));
 }
 
-TEST(Catalogue, cards_of_a_size_are_the_nearest_first) {
-  EXPECT_EQ(cards_of_size(kCards, Bytes::gib(31)).front(), "v100-32gb (32.00 GiB)");
-  EXPECT_EQ(cards_of_size(kCards, Bytes::gib(31)).size(), 4u);
-}
-
 TEST(Catalogue, nonsense_in_the_option_is_refused) {
   for (const char* option : {"", ",", "t4:", "t4:0", "t4:much", "rtx3090:24", "t4x0", "17xt4", "9xt4,8xt4", "0xt4"}) {
     EXPECT_FALSE(parse_gpu_option(option)) << option;

@@ -16,11 +16,6 @@ std::int64_t integer_of(const json& fields, const char* name, std::int64_t other
   return field != fields.end() && field->is_number() ? field->get<std::int64_t>() : otherwise;
 }
 
-bool flag_of(const json& fields, const char* name) {
-  const auto field = fields.find(name);
-  return field != fields.end() && field->is_boolean() && field->get<bool>();
-}
-
 const json& list_of(const json& fields, const char* name) {
   static const json kEmpty = json::array();
   const auto field = fields.find(name);

@@ -10,7 +10,6 @@ namespace vramfit::ingest {
 
 std::string text_of(const nlohmann::json& fields, const char* name);  // empty when it is no string
 std::int64_t integer_of(const nlohmann::json& fields, const char* name, std::int64_t otherwise = 0);
-bool flag_of(const nlohmann::json& fields, const char* name);
 const nlohmann::json& list_of(const nlohmann::json& fields, const char* name);  // an empty one when it is no list
 
 }  // namespace vramfit::ingest

@@ -38,7 +38,6 @@ struct ModuleBlock {
   Bytes saved;              // activations its forward left alive, its output included
   Bytes output;             // of those, what stays alive when the block is checkpointed
   double forward_macs = 0;  // multiply-adds of one forward
-  std::int64_t forward_launches = 0;
   bool operator==(const ModuleBlock&) const = default;
 };
 

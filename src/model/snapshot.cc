@@ -44,11 +44,4 @@ BlockState parse_block_state(std::string_view word) {
   return BlockState::kUnknown;
 }
 
-TraceAction parse_trace_action(std::string_view word) {
-  for (std::size_t i = 0; i < kActions.size(); ++i) {
-    if (kActions[i] == word) return static_cast<TraceAction>(i);
-  }
-  return TraceAction::kUnknown;
-}
-
 }  // namespace vramfit::model

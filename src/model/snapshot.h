@@ -225,7 +225,6 @@ std::string_view block_state_name(BlockState state);
 std::string_view trace_action_name(TraceAction action);
 // kUnknown for a word that is none of them.
 BlockState parse_block_state(std::string_view word);
-TraceAction parse_trace_action(std::string_view word);
 
 }  // namespace vramfit::model
 

@@ -19,7 +19,6 @@ from vramfit.observe import linear_layers, scopes
 
 ID = "lora"
 _INT4 = "int4"  # of layers with adapters; what else stands still is held in half the bytes
-_SHARDED = ("FullyShardedDataParallel", "DistributedDataParallel", "DeepSpeedEngine", "FSDPModule")
 
 
 class Lora:

@@ -65,7 +65,6 @@ class Machine {
   bool take_line(std::string_view& line);
   bool push_integer(std::string_view bytes);
   bool push_pooled(Kind kind, std::string_view bytes);
-  bool push_text(std::string_view bytes);
   bool push_old_string(std::string_view bytes);
   bool push_line_integer(bool is_long);
 

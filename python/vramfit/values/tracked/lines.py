@@ -51,11 +51,6 @@ def is_dispatch(frame: FrameType) -> bool:
     return _is_torch(file) and not file.startswith(_torch_folder() + "nn/")
 
 
-def is_users(frame: FrameType) -> bool:
-    """Whether a frame is of the user's own code."""
-    return is_users_file(frame.f_code.co_filename)
-
-
 def is_users_file(file: str) -> bool:
     return not file.startswith((_OUR_FOLDER, "<")) and not _INSTALLED.search(file)
 
