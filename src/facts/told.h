@@ -30,7 +30,8 @@ struct SnapshotNote {
   bool by_script = false;
 };
 
-// What the hooks of all processes told in notes, put together: it is not measured, so "told" stands wherever it goes.
+// What the hooks of all processes told in notes, put together. None of it is measured: whatever shows it says that it
+// was told.
 struct Told {
   std::string torch, cuda, python;  // versions; empty: nobody said
   std::vector<std::string> cuts;

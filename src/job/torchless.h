@@ -23,8 +23,8 @@ struct TorchlessLook {
   friend bool operator==(const TorchlessLook&, const TorchlessLook&) = default;
 };
 
-// `command` as it would be started, with `interpreter` in the place of its first word when that is a Python. An import
-// whose failure the code catches is none that it can't do without.
+// `command` as it would be started, with `interpreter` in the place of its first word when that is a Python. The code
+// can do without an import whose failure it catches.
 base::Result<TorchlessLook> look_without_torch(const std::filesystem::path& interpreter,
                                                const std::vector<std::string>& command,
                                                const base::Environment& environment);

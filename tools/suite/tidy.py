@@ -51,7 +51,7 @@ def write_database(folder: Path, in_batches: bool, of: Callable[[str], bool]) ->
     """A compilation database of our sources without their tests, of those objects only; the files in it.
 
     A stand-in is compiled once per CUDA major version, and clang-tidy reads a file once per command it finds for it:
-    one of them is enough here. In batches, it reads the headers of a dozen files once: a fifth of the time, for a
+    one of them is enough here. In batches, it reads the headers of 24 files once: a fifth of the time, for a
     using-declaration that only another file of the batch uses.
     """
     ours = {str(ROOT / name) for name in tracked("src/*.cc", "recorder/*.cc", "virtual_gpu/*.cc")}

@@ -80,8 +80,8 @@ void look_at_shortest_card(FitContext& fit, model::RunResult& free) {
   fit.aim_at(free.peak_device);
 }
 
-// The card that was lent is none: when what grows fills the card that was asked for is another step, or no question
-// where the job does not fit to begin with.
+// The run was on a card with plenty of memory, and what grows fills that one late. When it fills the card that was
+// asked for is worked out here; where the job does not fit there to begin with, nothing is said of it.
 void judge_growth_on_the_card(const FitContext& fit, model::RunResult& free) {
   for (model::Growth& growth : free.evidence.growth) {
     if (!growth.runs_out_at) continue;

@@ -103,7 +103,8 @@ MadeBy find_way(const model::Job& job, const Target& target, const std::vector<A
   return played_by(changes, runs);
 }
 
-// A loss of which smaller batches leave one chunk is worked out as it was, but in evaluations, whose batches are whole.
+// Where the batches are so small that the loss is one chunk, training works it out as without the technique.
+// Evaluations do not: their batches are whole.
 std::optional<Foretold> foretell_whole_loss(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                                             std::vector<std::uint8_t> levels) {
   if (!is_loss_whole(job, forecast_levels(job, target, axes, levels))) return std::nullopt;

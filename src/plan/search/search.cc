@@ -12,13 +12,13 @@ namespace {
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr int kRunsForRoom = 3;
 constexpr int kRunsToTrust = 4;       // of the forecast, before what frees most is run
-constexpr double kFurther = 0.06;     // asked of what was added up, after each that did not fit
+constexpr double kFurther = 0.06;     // how much more a sum of savings may be off, after each plan that did not fit
 constexpr double kRoom = 0.08;        // of the card, that a plan with room is predicted to leave
 constexpr double kCostOfRoom = 1.25;  // times the step of the tight plan
 constexpr double kTightShare = 0.98;  // of the card
 constexpr double kMostPlaySeconds = 4;
-// Runs of what the prediction alone rules out, where it is not more than so many times the card, and time for as many
-// more runs is left.
+// Plans that only the prediction rules out are run too, so many at most: those that are predicted to need up to
+// kThinkable times the card, while there is time left for kDoubtShare runs.
 constexpr int kRunsInDoubt = 2;
 constexpr double kThinkable = 3, kDoubtShare = 5;
 
