@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <chrono>
 #include <ctime>
 
 namespace vramfit::base {
@@ -19,6 +20,11 @@ class SteadyClock final : public Clock {
 const Clock& steady_clock() {
   static const SteadyClock clock;
   return clock;
+}
+
+std::int64_t unix_now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace vramfit::base

@@ -25,6 +25,11 @@ namespace vramfit::base {
 
 namespace fs = std::filesystem;
 
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
 Environment current_environment() {
   Environment result;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

@@ -23,6 +23,7 @@ using Environment = std::map<std::string, std::string>;
 
 // This process's own environment.
 Environment current_environment();
+std::string value_of(const Environment& environment, const std::string& name);  // empty where it is not set
 
 struct Launch {
   std::vector<std::string> argv;  // argv[0] is looked up in the PATH of `environment`

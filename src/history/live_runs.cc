@@ -25,11 +25,6 @@ namespace {
 constexpr std::size_t kMostPoints = 1200;
 constexpr std::size_t kMostCards = 512;  // remembered; the oldest of those that ended go first
 
-std::int64_t unix_now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
 struct Track {
   std::int64_t process = 0;  // that made the session
   LiveCard card;             // without points
@@ -116,7 +111,7 @@ struct LiveRuns::State {
 
   void look() {
     now_ns = base::steady_clock().now_ns();
-    const std::int64_t at_ms = unix_now_ms();
+    const std::int64_t at_ms = base::unix_now_ms();
     const auto& sessions = ledgers.sessions(now_ns);
     for (const probe::LedgerView& view : sessions) read_session(view, at_ms);
     processes.forget_before(now_ns);

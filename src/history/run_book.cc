@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 
+#include "base/clock.h"
+#include "base/subprocess.h"
 #include "store/place.h"
 
 namespace vramfit::history {
@@ -16,18 +17,8 @@ namespace {
 
 constexpr std::int64_t kKeptRuns = 2000;
 
-std::int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
-std::string value_of(const base::Environment& environment, const char* name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 std::int64_t kept_runs() {
-  const std::string text = value_of(base::current_environment(), "VRAMFIT_KEEP_RUNS");
+  const std::string text = base::value_of(base::current_environment(), "VRAMFIT_KEEP_RUNS");
   char* end = nullptr;
   const long long number = std::strtoll(text.c_str(), &end, 10);
   return !text.empty() && *end == '\0' && number > 0 ? number : kKeptRuns;
@@ -57,7 +48,7 @@ RunBook RunBook::begin(const model::RunStart& start, base::ProgressSink& progres
     complain(store.error(), progress);
     return book;
   }
-  const auto number = store->begin(start, now_ms());
+  const auto number = store->begin(start, base::unix_now_ms());
   if (!number) {
     complain(number.error(), progress);
     return book;
@@ -70,7 +61,7 @@ RunBook RunBook::begin(const model::RunStart& start, base::ProgressSink& progres
 
 void RunBook::finish(const model::RunEnd& end, base::ProgressSink& progress) {
   if (!store_) return;
-  if (const auto done = store_->finish(number_, end, now_ms()); !done) {
+  if (const auto done = store_->finish(number_, end, base::unix_now_ms()); !done) {
     complain(done.error(), progress);
     number_ = 0;
   }

@@ -24,7 +24,6 @@ using model::RunState;
 namespace {
 
 constexpr std::int64_t kListed = 500;  // the newest so many, unless all are asked for
-constexpr std::size_t kMostCompared = 50;
 
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kJson = "application/json; charset=utf-8";
@@ -200,8 +199,9 @@ Result<Page> HistorySite::compare(std::string_view query) const {
     if (!number) return no_page();
     if (std::ranges::find(numbers, *number) == numbers.end()) numbers.push_back(*number);
   }
-  if (numbers.empty() || numbers.size() > kMostCompared) {
-    return base::fail(base::ErrorCode::kUsage, fmt::format("choose 1 to {} runs to compare", kMostCompared));
+  if (numbers.empty() || numbers.size() > report::site::kMostCompared) {
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("choose 1 to {} runs to compare", report::site::kMostCompared));
   }
   std::ranges::sort(numbers);  // the oldest is what the others are told against
   auto history = history::History::open();

@@ -20,11 +20,6 @@ using isolate::Mechanism;
 
 namespace {
 
-std::string value_of(const base::Environment& environment, const char* name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 // The path as the kernel has it: links that were made inside the layer would not lead there.
 std::string real_path(const fs::path& path) {
   std::error_code problem;
@@ -34,7 +29,7 @@ std::string real_path(const fs::path& path) {
 
 // Half of what this process may use: the layer is kept in memory.
 Result<std::int64_t> find_limit(const base::Environment& environment) {
-  if (const std::string text = value_of(environment, "VRAMFIT_LAYER_LIMIT"); !text.empty()) {
+  if (const std::string text = base::value_of(environment, "VRAMFIT_LAYER_LIMIT"); !text.empty()) {
     auto limit = base::parse_bytes(text);
     if (limit) return limit->count();
     limit.error().where = "VRAMFIT_LAYER_LIMIT";
@@ -48,7 +43,7 @@ Result<std::int64_t> find_limit(const base::Environment& environment) {
 }
 
 Result<std::optional<Mechanism>> chosen_mechanism(const base::Environment& environment) {
-  const std::string text = value_of(environment, "VRAMFIT_LAYER_KIND");
+  const std::string text = base::value_of(environment, "VRAMFIT_LAYER_KIND");
   if (text.empty()) return std::nullopt;
   const auto mechanism = isolate::parse_mechanism(text);
   if (mechanism) return mechanism;
@@ -116,17 +111,17 @@ Result<FileLayer> FileLayer::open(const RunRequest& request, const SharedPlaces&
   if (!limit) return std::unexpected(limit.error());
   wanted.limit_bytes = *limit;
   std::error_code ignored;
-  const std::string mode = value_of(environment, "VRAMFIT_ON_OOM");
+  const std::string mode = base::value_of(environment, "VRAMFIT_ON_OOM");
   if (wanted.has_files && (mode == "report" || mode == "doctor")) {
-    const std::string named = value_of(environment, "VRAMFIT_ON_OOM_DIR");
+    const std::string named = base::value_of(environment, "VRAMFIT_ON_OOM_DIR");
     const fs::path reports = fs::absolute(named.empty() ? "vramfit-oom" : named, ignored);
     if (fs::create_directories(reports, ignored) || fs::is_directory(reports, ignored)) layer.reports_ = reports;
   }
   for (const fs::path& path : {places.run_folder, places.ledger, places.cudnn_answers, layer.reports_}) {
     if (std::string real = real_path(path); !real.empty()) wanted.shared.push_back(std::move(real));
   }
-  for (const fs::path& path : {fs::current_path(ignored), fs::path(value_of(environment, "HOME")),
-                               fs::path(value_of(environment, "TMPDIR"))}) {
+  for (const fs::path& path : {fs::current_path(ignored), fs::path(base::value_of(environment, "HOME")),
+                               fs::path(base::value_of(environment, "TMPDIR"))}) {
     if (std::string real = real_path(path); !real.empty()) wanted.near.push_back(std::move(real));
   }
   if (auto done = layer.put_up(std::move(wanted), places.run_folder, environment); !done) {

@@ -128,7 +128,6 @@ std::string to_variable(const Span& span) {
 }
 
 Span span_to_peak(const RunRequest& request, const model::Reach& reach) {
-  constexpr std::int64_t kPastThePeak = 2;
   if (request.span.is_empty() || reach.whole) return request.span;
   return reach.batches > 0 ? Span{0, std::min(reach.peak_at + kPastThePeak, reach.batches)} : Span{};
 }

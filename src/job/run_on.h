@@ -8,6 +8,7 @@
 #ifndef VRAMFIT_JOB_RUN_ON_H
 #define VRAMFIT_JOB_RUN_ON_H
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -23,6 +24,9 @@ std::optional<Span> parse_span(const std::string& text);
 // What the request's budget is in a run that may be ended from outside: half of the limit, for there is more to do.
 Span span_of(const RunRequest& request);
 std::string to_variable(const Span& span);  // as VRAMFIT_RUN_ON spells it; empty: none
+
+// Batches and steps behind a peak that a run is still given.
+inline constexpr std::int64_t kPastThePeak = 2;
 
 // For runs that ask how much room a known job needs: as far as its peak. One that ran whole ends by itself.
 Span span_to_peak(const RunRequest& request, const model::Reach& reach);

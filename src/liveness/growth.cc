@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/grouped_number.h"
 #include "liveness/growing_lines.h"
 #include "liveness/rise.h"
 #include "liveness/step_series.h"
@@ -143,12 +144,6 @@ std::optional<std::int64_t> find_end(const Growth& growth, Bytes room) {
 namespace {
 
 // 2910057 -> "2,910,057"
-std::string grouped(std::int64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
-}
-
 }  // namespace
 
 std::string describe_growth(const Growth& growth) {
@@ -157,12 +152,12 @@ std::string describe_growth(const Growth& growth) {
   const std::string rhythm = growth.every > 1 ? fmt::format("every {} {}", growth.every, of_passes ? "passes" : "steps")
                                               : "every " + growth.unit;
   const Bytes each(growth.per_step.count() * growth.every);
-  const std::string since = growth.begins_at ? fmt::format("from about {} on, ", grouped(*growth.begins_at)) : "";
+  const std::string since = growth.begins_at ? fmt::format("from about {} on, ", base::grouped(*growth.begins_at)) : "";
   std::string text = since + fmt::format("{} rises by {} {} of {}", growth.of_peak ? "what a step needs" : "memory",
                                          to_string(each), rhythm, of_passes ? "a loop" : growth.phase);
   if (!growth.lines.empty()) text += fmt::format(" ({})", growth.lines.front().line);
   if (growth.runs_out_at)
-    text += fmt::format(": the card is full at about {} ", growth.unit) + grouped(*growth.runs_out_at) +
+    text += fmt::format(": the card is full at about {} ", growth.unit) + base::grouped(*growth.runs_out_at) +
             (growth.faster > 0 ? " or sooner, as each adds more" : "");
   return text;
 }

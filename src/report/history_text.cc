@@ -29,10 +29,6 @@ std::string when(std::int64_t ms) {
   return fmt::format("{:%Y-%m-%d %H:%M}", local);
 }
 
-std::string outcome(const StoredRun& run) {
-  return run.state == RunState::kEnded ? run.end.verdict : std::string(to_string(run.state));
-}
-
 // A command without what all commands have in common: the interpreter and its folder.
 std::string short_command(const StoredRun& run) {
   std::string text;
@@ -160,11 +156,15 @@ void add_phases(std::string& text, const model::Comparison& comparison) {
 
 }  // namespace
 
+std::string outcome_of(const StoredRun& run) {
+  return run.state == RunState::kEnded ? run.end.verdict : std::string(to_string(run.state));
+}
+
 std::string history_to_text(const std::vector<StoredRun>& runs) {
   if (runs.empty()) return "No runs yet: `vramfit run` and `vramfit fit` note theirs here.\n";
   std::vector<std::vector<std::string>> rows = {{"run", "when", "verb", "outcome", "peak", "command", "tags"}};
   for (const StoredRun& run : runs) {
-    rows.push_back({fmt::format("{}", run.number), when(run.started_ms).substr(5), run.start.verb, outcome(run),
+    rows.push_back({fmt::format("{}", run.number), when(run.started_ms).substr(5), run.start.verb, outcome_of(run),
                     peak_text(fullest_peaks(run)), short_command(run),
                     fmt::format("{}", fmt::join(run.tags, " ")) + (run.note.empty()   ? ""
                                                                    : run.tags.empty() ? "*"
@@ -189,7 +189,7 @@ std::string history_to_text(const std::vector<StoredRun>& runs) {
 }
 
 std::string stored_run_to_text(const StoredRun& run) {
-  std::string text = fmt::format("Run {}: {} {}\n\n", run.number, run.start.verb, outcome(run));
+  std::string text = fmt::format("Run {}: {} {}\n\n", run.number, run.start.verb, outcome_of(run));
   add_fact(text, "command", fmt::format("{}", fmt::join(run.start.command, " ")));
   add_fact(text, "in", run.start.folder);
   add_fact(text, "script",

@@ -10,6 +10,8 @@
 
 namespace vramfit::report {
 
+// The verdict of a run that ended, else its state.
+std::string outcome_of(const model::StoredRun& run);
 std::string history_to_text(const std::vector<model::StoredRun>& runs);
 std::string stored_run_to_text(const model::StoredRun& run);
 std::string comparison_to_text(const model::Comparison& comparison);

@@ -2,23 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "base/grouped_number.h"
+
 namespace vramfit::report {
 
 namespace {
 
-// 118287 -> "118,287"
-std::string grouped(std::int64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
-}
-
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string looked_sentence(const model::LookedAt& looked) {
-  const std::string of = looked.of ? " of " + grouped(*looked.of) : std::string();
-  return fmt::format("looked at {}{} samples of data loader {}: {}", grouped(looked.samples), of, looked.loader + 1,
-                     looked.differ ? "they differ in size" : "all of one size");
+  const std::string of = looked.of ? " of " + base::grouped(*looked.of) : std::string();
+  return fmt::format("looked at {}{} samples of data loader {}: {}", base::grouped(looked.samples), of,
+                     looked.loader + 1, looked.differ ? "they differ in size" : "all of one size");
 }
 
 }  // namespace
@@ -27,7 +22,7 @@ std::vector<std::string> reach_sentences(const model::Reach& reach) {
   std::vector<std::string> sentences;
   if (reach.batches > 0) {
     sentences.push_back(fmt::format("everything was run for {} batches and steps ({:.1f} s), before anything was cut",
-                                    grouped(reach.batches), reach.seconds));
+                                    base::grouped(reach.batches), reach.seconds));
   }
   if (reach.lines_run) {
     sentences.push_back(

@@ -36,3 +36,10 @@ def why_not_by_place(optimizer: Any) -> str:
     if manager is None or not all(place.is_in(manager) for place in places):
         return "this release of bitsandbytes does not tell whether it has settings for single parameters"
     return "bitsandbytes has settings for single parameters" if any(place.of(manager) for place in places) else ""
+
+
+def parameters_of(owner: Any) -> list[Any]:
+    """Of an optimizer or a module."""
+    if hasattr(owner, "param_groups"):
+        return [parameter for group in owner.param_groups for parameter in group["params"]]
+    return list(owner.parameters())

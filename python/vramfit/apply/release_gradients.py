@@ -64,7 +64,7 @@ class ReleaseGradients:
             self.refuse(reason)
             return
         owner = _Owner(optimizer)
-        for parameter in _parameters(optimizer):
+        for parameter in one_by_one.parameters_of(optimizer):
             self._adopt(parameter, owner)
         self._hook_step(optimizer)
 
@@ -73,9 +73,9 @@ class ReleaseGradients:
 
     def learn_group(self, optimizer: Any) -> None:
         """A group was added after the optimizer was made."""
-        known = [self._owner_of(parameter) for parameter in _parameters(optimizer)]
+        known = [self._owner_of(parameter) for parameter in one_by_one.parameters_of(optimizer)]
         owner = next((one for one in known if one is not None), None)
-        for parameter, has in zip(_parameters(optimizer), known):
+        for parameter, has in zip(one_by_one.parameters_of(optimizer), known):
             if has is None and owner is not None:
                 self._adopt(parameter, owner)
 
@@ -163,14 +163,16 @@ class ReleaseGradients:
         """The step itself finds no gradient, and does nothing."""
         if any(given is not None and given is not optimizer for given in (*args, *kwargs.values())):
             self.stop("the optimizer's step() is given a closure, which trains within it")
-        own = {id(parameter) for parameter in _parameters(optimizer) if self._owner_of(parameter) is not None}
+        own = {
+            id(parameter) for parameter in one_by_one.parameters_of(optimizer) if self._owner_of(parameter) is not None
+        }
         if (self._stepped & own) - self._released.keys():
             self.stop("an optimizer steps again with gradients of an earlier backward pass")
         for owner in {self._owners[each][1] for each in own}:
             used, owner.used = owner.used, None
             if used is not None and used != _options_of(optimizer.param_groups):
                 self.stop("the learning rate, or another option, changes between the backward pass and the step")
-        for parameter in _parameters(optimizer):
+        for parameter in one_by_one.parameters_of(optimizer):
             writes = self._released.pop(id(parameter), None)
             if writes is not None:
                 self._stepped.add(id(parameter))
@@ -183,7 +185,9 @@ class ReleaseGradients:
 
     def zeroed(self, zeroing: Any, to_none: bool) -> None:
         """By an optimizer, or a module."""
-        own = {id(parameter) for parameter in _parameters(zeroing) if self._owner_of(parameter) is not None}
+        own = {
+            id(parameter) for parameter in one_by_one.parameters_of(zeroing) if self._owner_of(parameter) is not None
+        }
         if own & self._released.keys():
             self.stop("gradients are zeroed between the backward pass and the step, which is left out then")
         if own and not to_none:
@@ -220,13 +224,6 @@ class ReleaseGradients:
 
 def _may_look(caller: Any) -> bool:
     return str(caller.f_globals.get("__name__", "")).startswith(_MAY_LOOK)
-
-
-def _parameters(owner: Any) -> list[Any]:
-    """Of an optimizer or a module."""
-    if hasattr(owner, "param_groups"):
-        return [parameter for group in owner.param_groups for parameter in group["params"]]
-    return list(owner.parameters())
 
 
 def _options_of(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import one_by_one
 from vramfit.base import events, process
 
 ID = "zero_grad_set_to_none"
@@ -35,7 +36,7 @@ class ZeroGradSetToNone:
             if set_to_none:
                 self._was_none_already = True
                 return original(self_, set_to_none)
-            for parameter in _parameters(self_):
+            for parameter in one_by_one.parameters_of(self_):
                 if parameter.grad is not None:
                     self._emptied[id(parameter)] = weakref.ref(parameter)
                     self._due.pop(id(parameter), None)  # its backward pass reached it: it steps within that
@@ -56,7 +57,7 @@ class ZeroGradSetToNone:
         if self._was_none_already and not self._gave_back:
             apply.refused(ID, "the script's zero_grad() sets gradients to None already")
         if self._emptied:  # a step without a backward pass
-            of_optimizer = {id(parameter) for parameter in _parameters(optimizer)}
+            of_optimizer = {id(parameter) for parameter in one_by_one.parameters_of(optimizer)}
             self._fill(self._emptied.pop(one)() for one in of_optimizer & self._emptied.keys())
 
     def _fill(self, parameters: Iterable[Any]) -> None:
@@ -75,13 +76,6 @@ class ZeroGradSetToNone:
             return original(self_, *args, **kwargs)
 
         graph.capture_begin = capture_begin
-
-
-def _parameters(owner: Any) -> list[Any]:
-    """Of an optimizer or a module."""
-    if hasattr(owner, "param_groups"):
-        return [parameter for group in owner.param_groups for parameter in group["params"]]
-    return list(owner.parameters())
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:

@@ -11,8 +11,7 @@ namespace vramfit::app {
 namespace {
 
 constexpr double kShareOfTime = 0.25;  // of what is left of a search, for one run in full
-constexpr std::int64_t kPastThePeak = 2;
-constexpr std::int64_t kLater = 200;  // a peak that is higher by one part in this many came later than a short run saw
+constexpr std::int64_t kLater = 200;   // a peak that is higher by one part in this many came later than a short run saw
 
 base::Bytes highest(const job::RunOutcome& outcome) {
   base::Bytes peak;
@@ -53,7 +52,8 @@ job::RunOutcome FitSpan::join(job::RunOutcome shorter, job::RunOutcome longer) {
     job::take_growth(longer.result, shorter.result);
     return shorter;
   }
-  trials_.count = std::min(reach.peak_at + kPastThePeak, reach.batches);  // what is counted on to comes after those
+  trials_.count =
+      std::min(reach.peak_at + job::kPastThePeak, reach.batches);  // what is counted on to comes after those
   const double seconds = longer.result.wall_seconds;
   job::RunOutcome joined = job::join_runs(std::move(longer), std::move(shorter));
   joined.result.wall_seconds = seconds;

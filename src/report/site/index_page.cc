@@ -8,6 +8,7 @@
 #include <ranges>
 #include <utility>
 
+#include "report/history_text.h"
 #include "report/page/html.h"
 #include "report/site/site_page.h"
 #include "report/site/sparkline.h"
@@ -21,11 +22,6 @@ using page::escape;
 namespace {
 
 constexpr int kColumns = 11;
-constexpr std::size_t kMostCompared = 50;  // HistorySite takes no more
-
-std::string outcome(const StoredRun& run) {
-  return run.state == RunState::kEnded ? run.end.verdict : std::string(to_string(run.state));
-}
 
 // The colour that reports give a verdict; the word says it too.
 std::string_view mood(const StoredRun& run) {
@@ -65,7 +61,7 @@ std::string row(const IndexFacts& facts, std::size_t index) {
       "href=\"/runs/{0}\">{0}</a></th><td class=\"begun\" data-value=\"{2}\">{3}</td><td class=\"verb\">{4}</td>",
       run.number, to_string(run.state), run.started_ms, time_html(run.started_ms), escape(run.start.verb));
   html += fmt::format("<td class=\"came\"><span class=\"outcome {}\">{}</span></td><td class=\"card\">{}</td>",
-                      mood(run), escape(spaced(outcome(run))),
+                      mood(run), escape(spaced(outcome_of(run))),
                       escape(run.end.devices.empty() ? run.start.card : run.end.devices.front().name));
   html += cell("peak", peaks ? to_string(peaks->device) : "-", peaks ? peaks->device.count() : -1);
   html += fmt::format("<td class=\"trend\">{}</td>", sparkline(series, run.number));
@@ -154,7 +150,7 @@ std::string lower(std::string_view text) {
 }  // namespace
 
 bool matches(const StoredRun& run, std::string_view text) {
-  std::string shown = fmt::format("{} {} {} {} {} {} {}", run.number, run.start.verb, spaced(outcome(run)),
+  std::string shown = fmt::format("{} {} {} {} {} {} {}", run.number, run.start.verb, spaced(outcome_of(run)),
                                   run.start.card, command_of(run), fmt::join(run.tags, " "), run.note);
   for (const auto& device : run.end.devices) shown += " " + device.name;
   shown = lower(shown);

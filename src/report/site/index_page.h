@@ -2,6 +2,7 @@
 #ifndef VRAMFIT_REPORT_SITE_INDEX_PAGE_H
 #define VRAMFIT_REPORT_SITE_INDEX_PAGE_H
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,8 @@
 #include "model/stored_run.h"
 
 namespace vramfit::report::site {
+
+inline constexpr std::size_t kMostCompared = 50;  // runs, side by side
 
 struct IndexFacts {
   std::vector<model::StoredRun> runs;  // newest first
