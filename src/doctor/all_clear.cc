@@ -110,6 +110,13 @@ std::optional<Doubt> doubt_full_card(const Scene& scene) {
 
 std::optional<Doubt> doubt_words(const Scene& scene) {
   for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind != "killed_by_launcher" || find_other_failure(scene)) continue;
+    return Doubt{"A launcher ended its processes, and nothing here says why",
+                 remark.at,
+                 "one of them had failed, or was killed from outside: for want of the host's memory, say",
+                 {"what stands above it, of each rank; dmesg -T | grep -i kill"}};
+  }
+  for (const model::Remarkable& remark : scene.texts.remarks) {
     const bool is_end = remark.kind == "kernel_restarted" || remark.kind == "kernel_died";
     if (!is_end || was_watched(scene, remark.at)) continue;
     return Doubt{"The kernel of a notebook ended, and nothing here says why",

@@ -25,10 +25,26 @@ using model::Severity;
 constexpr double kFounded = 0.35;  // from here on "can't tell" is not said
 constexpr double kSure = 0.8, kProbable = 0.5;
 
+bool speaks_of_trouble(const Scene& scene) {
+  const model::Evidence& texts = scene.texts;
+  return scene.has_failure() || !texts.oom_mentions.empty() || !texts.memory_words.empty() ||
+         std::ranges::any_of(texts.told, [](const model::ToldSentence& told) {
+           return told.kind == model::ToldKind::kTrouble || told.kind == model::ToldKind::kRises;
+         });
+}
+
+// What cured it, or what alone fails, tells the cause, whatever the message's numbers would let one suppose.
+void weigh_what_is_told(const Scene& scene, const Cause& cause, Draft& draft) {
+  const model::Remarkable* named = find_remark(scene, "told_cause_" + std::string(cause.label));
+  if (named != nullptr && speaks_of_trouble(scene))
+    draft.weigh(0.84).because(named->at, "who wrote this names it, or what cured it");
+}
+
 std::vector<Finding> look_for_all(const Scene& scene) {
   std::vector<Finding> findings;
   for (const Cause* cause : all_causes()) {
     Draft draft;
+    weigh_what_is_told(scene, *cause, draft);
     cause->look(scene, draft);
     if (draft.is_empty()) continue;
     Finding finding = draft.take();

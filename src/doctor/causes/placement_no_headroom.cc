@@ -78,7 +78,7 @@ bool look_at_dispatch(const Scene& scene, Draft& draft) {
 void find_placement_no_headroom(const Scene& scene, Draft& draft) {
   find_placement_no_headroom_in_run(scene, draft);
   if (scene.oom == nullptr && look_at_dispatch(scene, draft)) return;
-  if (scene.oom == nullptr && look_at_llama(scene, draft)) return;
+  if ((scene.oom == nullptr || !scene.oom_has_numbers) && look_at_llama(scene, draft)) return;
   if (scene.oom == nullptr || scene.at.training || scene.at.serving) return;
   const bool tight = share(scene.terms.reserved, scene.terms.total) >= 0.7 || !scene.oom_has_numbers;
   const StackEntry* hooks = scene.stack.in_file({"accelerate/hooks.py", "accelerate\\hooks.py"});

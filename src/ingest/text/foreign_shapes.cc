@@ -53,6 +53,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
     {"xla_python_client_preallocate", "jax", "setting", {}, {}},
     // vLLM and SGLang
     {"no available memory for the cache blocks", "vllm", "kv_cache", {}, {}},
+    {"reserved for kv cache is -", "vllm", "kv_cache", {}, {}},  // less than nothing
     {"is larger than the maximum number of tokens that can be stored in kv cache",
      "vllm",
      "kv_cache",

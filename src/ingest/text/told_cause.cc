@@ -1,6 +1,7 @@
 #include "ingest/text/told_cause.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ingest/text/cursor.h"
 
@@ -136,6 +137,52 @@ bool says_training_works(const Sentence& sentence) {
   return false;
 }
 
+// What cures a cause, by the words of code and of options in which everybody writes it, and the cause: what made the
+// trouble go is what it came from.
+struct Cure {
+  std::string_view words;
+  std::string_view told;  // "told_cause_" and the cause's label
+};
+constexpr auto kCures = std::to_array<Cure>({
+    {"no_grad", "told_cause_no_grad_missing"},
+    {"inference_mode", "told_cause_no_grad_missing"},
+    {"map_location", "told_cause_checkpoint_kept_on_gpu"},
+    {"compute_metrics", "told_cause_preds_accumulated_on_gpu"},
+    {"eval_accumulation_steps", "told_cause_preds_accumulated_on_gpu"},
+    {"preprocess_logits_for_metrics", "told_cause_preds_accumulated_on_gpu"},
+    {".item()", "told_cause_graph_retained"},
+    {"detach()", "told_cause_graph_retained"},
+    {"shm-size", "told_cause_shm_exhausted"},
+    {"shm_size", "told_cause_shm_exhausted"},
+    {"ipc=host", "told_cause_shm_exhausted"},
+    {"expandable_segments", "told_cause_fragmentation"},
+    {"max_split_size", "told_cause_fragmentation"},
+    {"cudnn.benchmark", "told_cause_cudnn_workspace"},
+    {"group_by_length", "told_cause_variable_length_spike"},
+    {"sysmem fallback", "told_cause_windows_shared_memory"},
+    {"gc.collect", "told_cause_leak_growth"},
+    {"kill -9", "told_cause_other_process"},
+    {"killing the process", "told_cause_other_process"},
+    {"killed the process", "told_cause_other_process"},
+});
+
+bool says_cure(const Sentence& sentence) {
+  if (sentence.has_word({"not", "doesn't", "didn't", "don't", "can't", "cannot", "isn't", "tried"})) return false;
+  return sentence.has_word({"solved", "solves", "solve", "fixed", "fixes", "resolved", "resolves", "works", "worked",
+                            "working", "helps", "helped", "disappears", "disappeared", "gone", "difference",
+                            "avoids"}) ||
+         has_any_part(sentence, {"did the trick", "that was it", "no more oom", "no longer", "goes away", "went away"});
+}
+
+void add_cures(const Sentence& sentence, std::vector<std::string_view>& causes) {
+  if (sentence.has_stem({"adam"}) && sentence.has_stem({"sgd"}) && says_fails(sentence))
+    causes.push_back("told_cause_optimizer_state_first_step");
+  if (!says_cure(sentence)) return;
+  for (const Cure& cure : kCures) {
+    if (contains_ignoring_case(sentence.text, cure.words)) causes.push_back(cure.told);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> told_causes(const Sentence& sentence) {
@@ -151,6 +198,7 @@ std::vector<std::string_view> told_causes(const Sentence& sentence) {
     return told_causes(said);
   }
   if (sentence.mood != Mood::kAsserted) return causes;
+  add_cures(sentence, causes);
   const bool denied = has_negation(sentence);
   if (counts_several(sentence) && names_one_card(sentence) && says_holding(sentence) &&
       !has_any_part(sentence, {"no other"}))
@@ -203,6 +251,15 @@ std::vector<std::string_view> told_causes(const Sentence& sentence) {
        has_any_part(sentence, {"detach", ".item", "item()", "items", "retain_graph", "create_graph", "the graph",
                                "its graph", "computation graph"})))
     causes.push_back("told_graph");
+  if (has_any_part(sentence, {"max_tokens", "max-tokens", "batch_size", "batch size", "resolution", "max_length"}) &&
+      sentence.has_word({"if", "when", "once", "with"}) &&
+      sentence.has_word({"big", "large", "high", "higher", "larger"}) && says_fails(sentence))
+    causes.push_back("told_cause_capacity_exceeded");
+  if (sentence.has_stem({"ground", "gt", "instance", "object", "box", "mask", "annotation", "target"}) &&
+      has_any_part(sentence, {"per img", "per image", "per sample", "per frame", "in one image"}) &&
+      (has_any_part(sentence, {">", "more than", "too many"}) || sentence.has_word({"many", "hundreds"})) &&
+      says_fails(sentence))
+    causes.push_back("told_cause_data_dependent_blowup");
   // Windows's own words for host memory that its driver lends the card.
   const bool is_shared =
       has_any_part(sentence, {"shared gpu memory", "shared video memory", "shared memory gets used"}) ||
@@ -215,7 +272,8 @@ std::vector<std::string_view> told_causes(const Sentence& sentence) {
   const bool deletes = has_any_part(sentence, {"`del ", " del ", "deleting "}) || sentence.text.starts_with("del ");
   if (deletes && (says_works(sentence) || has_any_part(sentence, {"brings", "drops", "halves", "no more", "lowers"})))
     causes.push_back("told_del_cures");
-  if (sentence.has_stem({"logit"}) && has_any_part(sentence, {"vocab"})) causes.push_back("told_logits");
+  if (sentence.has_stem({"logit"}) && has_any_part(sentence, {"vocab", "float32", "fp32", "upcast"}))
+    causes.push_back("told_logits");
   if (has_any_part(sentence, {"mem_fraction", "mem-fraction", "gpu_memory_utilization", "gpu-memory-utilization"}) &&
       says_fails(sentence))
     causes.push_back("told_server_share");

@@ -17,7 +17,7 @@ using model::ToldSentence;
 
 bool is_name_of_memory(std::string_view word) {
   for (const std::string_view name :
-       {"memory", "memory's", "vram", "ram", "mem", "memories", "hbm", "gtt", "swap", "rss"}) {
+       {"memory", "memory's", "vram", "ram", "mem", "memories", "hbm", "gtt", "swap", "rss", "shm"}) {
     if (word == name) return true;
   }
   // "gpu-memory", "ram/vram", and "ooms", which says what it did too
