@@ -9,13 +9,14 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "model/allocator_sizes.h"
 
 namespace vramfit::allocator {
 
 // c10/core/AllocatorConfig.h; the same values since 1.x.
-inline constexpr std::uint64_t kMinBlockBytes = 512;
-inline constexpr std::uint64_t kSmallBytes = 1 << 20;          // the largest rounded size of the small pool
-inline constexpr std::uint64_t kSmallSegmentBytes = 2 << 20;   // also the page of a small expandable segment
+inline constexpr std::uint64_t kMinBlockBytes = model::kBlockUnit;
+inline constexpr std::uint64_t kSmallBytes = model::kLeastSplit;  // the largest rounded size of the small pool
+inline constexpr std::uint64_t kSmallSegmentBytes = 2 << 20;      // also the page of a small expandable segment
 inline constexpr std::uint64_t kLargeSegmentBytes = 20 << 20;  // default; also the page of a large expandable segment
 inline constexpr std::uint64_t kMinLargeRequestBytes = 10 << 20;
 inline constexpr std::uint64_t kRoundLargeBytes = 2 << 20;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "liveness/owners.h"
+#include "model/allocator_sizes.h"
 #include "model/recording.h"
 
 namespace vramfit::facts {
@@ -79,7 +80,7 @@ struct LogitSizes {
 };
 
 LogitSizes sizes_of(const WideOutput& output, std::int64_t element) {
-  constexpr std::int64_t kUnsplit = 1 << 20;
+  constexpr std::int64_t kUnsplit = model::kLeastSplit;
   const std::int64_t whole = output.rows * output.classes * element;
   const bool tokens = output.classes >= 1000;
   return {tokens ? whole - whole / 16 : whole, whole + kUnsplit};

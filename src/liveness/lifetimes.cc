@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "model/allocator_sizes.h"
 #include "model/number_text.h"
 #include "model/recording.h"
 
@@ -224,7 +225,7 @@ class HistoryBuilder {
   // block may be up to 1 MiB larger, because less than that is not split off.
   void mark_cublas_workspaces() {
     constexpr std::int64_t kSizes[] = {(4096 * 2 + 16 * 8) * 1024, 4096 * 8 * 1024};
-    constexpr std::int64_t kUnsplit = 1 << 20;
+    constexpr std::int64_t kUnsplit = model::kLeastSplit;
     std::set<std::pair<int, std::uint32_t>> seen;
     for (Block& block : history_.blocks) {
       if (block.freed || block.owner != VF_OWNER_UNKNOWN || block.phase == VF_PHASE_LOAD) continue;

@@ -8,6 +8,7 @@
 
 #include "allocator/linux_device.h"
 #include "allocator/simulator.h"
+#include "model/allocator_sizes.h"
 
 namespace vramfit::plan {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 using model::StreamBlock;
 
 // kSmallSize of PyTorch's CUDACachingAllocator: no smaller rest of a large block is split off.
-constexpr std::int64_t kLeastRest = 1 << 20;
-constexpr std::int64_t kRounding = 512;  // kMinBlockSize there
+constexpr std::int64_t kLeastRest = model::kLeastSplit;
+constexpr std::int64_t kRounding = model::kBlockUnit;  // kMinBlockSize there
 
 // How a block came to its size.
 struct Placed {

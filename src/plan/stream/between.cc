@@ -7,13 +7,15 @@
 #include <string_view>
 #include <tuple>
 
+#include "model/allocator_sizes.h"
+
 namespace vramfit::plan {
 namespace {
 
 using model::AllocationStream;
 using model::StreamBlock;
 
-constexpr std::int64_t kLeastBlock = 512;
+constexpr std::int64_t kLeastBlock = model::kBlockUnit;
 
 // The last two: of a product, and kept for a backward. What convolutions work in comes and goes with their algorithm,
 // and is not counted among what they give.

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "model/allocator_sizes.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -17,7 +19,7 @@ using model::StreamBlock;
 // Smaller ones are counters and statistics, of which training has more.
 constexpr std::int64_t kLeastCompared = 64 << 10;
 // Of a large block up to 1 MiB is not split off (kSmallSize of PyTorch's CUDACachingAllocator).
-constexpr double kUnsplit = 1 << 20;
+constexpr double kUnsplit = model::kLeastSplit;
 // Of one module's blocks in a forward and in another: a network of a few modules with thousands of blocks each is not
 // compared.
 constexpr std::size_t kMostCompared = std::size_t{1} << 22;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 
+#include "model/allocator_sizes.h"
 #include "plan/stream/last_uses.h"
 
 namespace vramfit::plan {
@@ -105,8 +106,8 @@ class RepeatedPass {
   // The largest block for so much: small ones are multiples of 512 bytes, and of a large one no rest of up to 1 MiB is
   // split off (kMinBlockSize and kSmallSize of PyTorch's CUDACachingAllocator).
   static std::int64_t most_for(std::int64_t bytes) {
-    constexpr std::int64_t kSmall = 1 << 20;
-    return bytes + (bytes > kSmall ? kSmall + 511 : 511);
+    constexpr std::int64_t kRounding = model::kBlockUnit - 1;
+    return bytes + (bytes > model::kLeastSplit ? model::kLeastSplit + kRounding : kRounding);
   }
 
   bool is_output_of(std::size_t i, std::size_t module) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "model/allocator_sizes.h"
 #include "model/number_names.h"
 #include "plan/stream/accumulation.h"
 #include "plan/stream/asked.h"
@@ -20,7 +21,7 @@ namespace {
 using model::BlockOwner;
 using model::StreamBlock;
 
-constexpr std::int64_t kLeastBlock = 512;
+constexpr std::int64_t kLeastBlock = model::kBlockUnit;
 
 constexpr std::array<base::Bytes model::Holdings::*, model::kBlockOwnerCount> kFields = {
     &model::Holdings::weights,    &model::Holdings::buffers,    &model::Holdings::gradients,
@@ -83,7 +84,7 @@ std::vector<std::uint8_t> find_phases_of_use(const model::AllocationStream& stre
 
 // A block and another of as many numbers: each may have been given what was not worth splitting off.
 bool is_as_large(const StreamBlock& one, const StreamBlock& other) {
-  constexpr std::int64_t kLeastRest = 1 << 20, kRounding = 512;
+  constexpr std::int64_t kLeastRest = model::kLeastSplit, kRounding = model::kBlockUnit;
   const std::int64_t most = std::max(one.bytes, other.bytes);
   return most - std::min(one.bytes, other.bytes) <= (most > kLeastRest ? kLeastRest : kRounding);
 }

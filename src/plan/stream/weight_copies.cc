@@ -7,6 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "model/allocator_sizes.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -16,7 +18,7 @@ using model::StreamBlock;
 
 constexpr std::int64_t kLeastCopy = 64 << 10;  // smaller ones do not matter
 // A block is larger than its tensor by what is rounded up, or not split off.
-constexpr std::int64_t kRounded = 512, kLeastRest = 1 << 20;
+constexpr std::int64_t kRounded = model::kBlockUnit, kLeastRest = model::kLeastSplit;
 
 // By size, how many weights there are of twice that.
 std::map<std::int64_t, std::int64_t> count_halves(const AllocationStream& stream) {

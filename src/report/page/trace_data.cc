@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <limits>
 
+#include "model/allocator_sizes.h"
 #include "report/page/packed.h"
 
 namespace vramfit::report::page {
 
 namespace {
 
-constexpr std::uint64_t kUnit = 512;  // bytes
+constexpr std::uint64_t kUnit = model::kBlockUnit;  // bytes
 constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t in_units(std::uint64_t bytes) {

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "model/allocator_sizes.h"
+
 namespace vramfit::views::report_trace {
 
 using report::page::CurveLevel;
 
 namespace {
 
-constexpr std::int64_t kUnit = 512;  // bytes; every block is a multiple
+constexpr std::int64_t kUnit = model::kBlockUnit;  // bytes; every block is a multiple
 
 std::uint32_t in_units(std::int64_t bytes) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>((bytes + kUnit - 1) / kUnit, 0, UINT32_MAX));
