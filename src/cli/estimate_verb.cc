@@ -68,10 +68,10 @@ Result<void> check_options(const EstimateOptions& options, const model::Network&
   return {};
 }
 
-std::string_view word_of(estimate::Verdict verdict) {
-  return verdict == estimate::Verdict::kProbablyFits      ? "probably_fits"
-         : verdict == estimate::Verdict::kProbablyRunsOut ? "probably_runs_out"
-                                                          : "too_near";
+std::string_view word_of(estimate::EstimateVerdict verdict) {
+  return verdict == estimate::EstimateVerdict::kProbablyFits      ? "probably_fits"
+         : verdict == estimate::EstimateVerdict::kProbablyRunsOut ? "probably_runs_out"
+                                                                  : "too_near";
 }
 
 // The file that --script wrote, or would.

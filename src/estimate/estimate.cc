@@ -235,9 +235,9 @@ void place_on(Estimate& answer, const model::Card& card) {
   const Bytes half = bytes(number(answer.reserved.count()) * kUncertainty) + overhead.uncertainty;
   answer.low = std::max(answer.peak - half, exact_of(answer) + answer.outside - overhead.uncertainty);
   answer.high = answer.peak + half + answer.convolutions;
-  answer.verdict = answer.high <= card.memory ? Verdict::kProbablyFits
-                   : answer.low > card.memory ? Verdict::kProbablyRunsOut
-                                              : Verdict::kTooNear;
+  answer.verdict = answer.high <= card.memory ? EstimateVerdict::kProbablyFits
+                   : answer.low > card.memory ? EstimateVerdict::kProbablyRunsOut
+                                              : EstimateVerdict::kTooNear;
 }
 
 Result<Estimate> estimate_one(const model::Network& network, const Wishes& wishes, const model::Card& card) {
@@ -260,7 +260,7 @@ std::optional<std::int64_t> find_largest_batch(const model::Network& network, Wi
   const auto fits = [&](std::int64_t batch) {
     wishes.batch = batch;
     const auto one = estimate_one(network, wishes, card);
-    return one && one->verdict == Verdict::kProbablyFits;
+    return one && one->verdict == EstimateVerdict::kProbablyFits;
   };
   if (!fits(1)) return std::nullopt;
   std::int64_t good = 1, bad = 2;

@@ -53,7 +53,7 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-enum class Verdict { kProbablyFits, kTooNear, kProbablyRunsOut };
+enum class EstimateVerdict { kProbablyFits, kTooNear, kProbablyRunsOut };
 
 struct Estimate {
   std::int64_t parameters = 0, trained = 0;
@@ -64,7 +64,7 @@ struct Estimate {
   Bytes outside;              // context and libraries
   Bytes convolutions;         // what their workspaces may take besides: unknown without a run, in `high` alone
   Bytes peak, low, high;      // on the device, and the range that held the runs it was checked on
-  Verdict verdict = Verdict::kTooNear;
+  EstimateVerdict verdict = EstimateVerdict::kTooNear;
   std::optional<std::int64_t> largest_batch;  // that probably fits; none: not even one
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };

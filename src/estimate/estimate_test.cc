@@ -144,12 +144,12 @@ TEST(Estimate, checkpointing_keeps_what_comes_into_each_layer) {
 
 TEST(Estimate, the_verdict_says_how_sure_it_is) {
   const Wishes wishes{.batch = 2, .sequence = 1024};
-  EXPECT_EQ(estimate(gpt2(), wishes, card(80))->verdict, Verdict::kProbablyFits);
-  EXPECT_EQ(estimate(gpt2(), wishes, card(2))->verdict, Verdict::kProbablyRunsOut);
+  EXPECT_EQ(estimate(gpt2(), wishes, card(80))->verdict, EstimateVerdict::kProbablyFits);
+  EXPECT_EQ(estimate(gpt2(), wishes, card(2))->verdict, EstimateVerdict::kProbablyRunsOut);
   const auto told = estimate(gpt2(), wishes, card(80));
   model::Card exact = card(80);
   exact.memory = told->peak;
-  EXPECT_EQ(estimate(gpt2(), wishes, exact)->verdict, Verdict::kTooNear);
+  EXPECT_EQ(estimate(gpt2(), wishes, exact)->verdict, EstimateVerdict::kTooNear);
   EXPECT_LT(told->low, told->peak);
   EXPECT_GT(told->high, told->peak);
 }
@@ -158,9 +158,9 @@ TEST(Estimate, the_largest_batch_fits_and_the_next_one_does_not) {
   const auto told = estimate(gpt2(), {.sequence = 512}, card(16));
   ASSERT_TRUE(told && told->largest_batch);
   EXPECT_EQ(estimate(gpt2(), {.batch = *told->largest_batch, .sequence = 512}, card(16))->verdict,
-            Verdict::kProbablyFits);
+            EstimateVerdict::kProbablyFits);
   EXPECT_NE(estimate(gpt2(), {.batch = *told->largest_batch + 1, .sequence = 512}, card(16))->verdict,
-            Verdict::kProbablyFits);
+            EstimateVerdict::kProbablyFits);
   EXPECT_FALSE(estimate(llama2_7b(), {}, card(16))->largest_batch);
 }
 
@@ -168,7 +168,7 @@ TEST(Estimate, no_range_goes_below_the_weights) {
   const auto told = estimate(llama2_7b(), {.task = Task::kInference, .sequence = 128}, card(12));
   ASSERT_TRUE(told);
   EXPECT_GT(told->low, part(*told, "weights"));
-  EXPECT_EQ(told->verdict, Verdict::kProbablyRunsOut) << "12.6 GiB of weights";
+  EXPECT_EQ(told->verdict, EstimateVerdict::kProbablyRunsOut) << "12.6 GiB of weights";
 }
 
 TEST(Estimate, images_grow_with_their_area) {
@@ -206,7 +206,7 @@ TEST(Estimate, nonsense_is_refused_and_nothing_overflows) {
   EXPECT_FALSE(estimate(llama2_7b(), {.numbers = Numbers::kInt4}, card(16))) << "four bits are not trained";
   const auto huge = estimate(llama2_7b(), {.batch = 1 << 30, .sequence = 1 << 30}, card(16));
   ASSERT_TRUE(huge);
-  EXPECT_EQ(huge->verdict, Verdict::kProbablyRunsOut);
+  EXPECT_EQ(huge->verdict, EstimateVerdict::kProbablyRunsOut);
 }
 
 }  // namespace

@@ -243,8 +243,8 @@ model::FitResult read_fit(const json& row) {
   fit.cards = whole_or(row, "cards", 1);
   fit.limit = bytes(row, "limit_bytes");
   if (const auto cause = row.find("cause"); cause != row.end() && !cause->is_null()) {
-    fit.cause =
-        model::Cause{.text = text(*cause, "text"), .line = text(*cause, "line"), .remedy = text(*cause, "remedy")};
+    fit.cause = model::ScriptCause{
+        .text = text(*cause, "text"), .line = text(*cause, "line"), .remedy = text(*cause, "remedy")};
   }
   fit.plans = rows(row, "plans", read_plan);
   fit.lost = rows(row, "lost", read_plan);

@@ -99,8 +99,8 @@ Bytes cached_on(const RunResult& result, int device) {
   return Bytes(0);
 }
 
-Evidence gather_evidence(const RunResult& result, const FinishedRun& run, bool died) {
-  Evidence evidence;
+ExitEvidence gather_evidence(const RunResult& result, const FinishedRun& run, bool died) {
+  ExitEvidence evidence;
   evidence.exit_zero = run.ended.exit_code == 0;
   evidence.killed = run.ended.shell_code() == 128 + SIGKILL;
   evidence.timed_out = run.ended.timed_out;
@@ -236,7 +236,7 @@ RunResult assemble(const FinishedRun& run) {
   result.estimated_step = estimate_step(run, result.peak_device);
   result.reach = describe_reach(run, result);
   judge_growth(result);
-  const Evidence evidence = gather_evidence(result, run, died);
+  const ExitEvidence evidence = gather_evidence(result, run, died);
   const Judgement judgement = judge(evidence);
   result.verdict = judgement.verdict;
   result.reason = judgement.reason;

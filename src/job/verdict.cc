@@ -6,7 +6,7 @@ namespace vramfit::job {
 
 using model::Verdict;
 
-Judgement judge(const Evidence& evidence) {
+Judgement judge(const ExitEvidence& evidence) {
   if (evidence.uncaught_oom) {
     if (evidence.shortfall && *evidence.shortfall <= evidence.uncertainty) {
       return {Verdict::kBorderline,

@@ -10,7 +10,7 @@
 
 namespace vramfit::job {
 
-struct Evidence {
+struct ExitEvidence {
   bool exit_zero = false;
   bool killed = false;  // by SIGKILL, which leaves no word of who sent it
   bool timed_out = false;
@@ -31,7 +31,7 @@ struct Judgement {
   std::string reason;
 };
 
-Judgement judge(const Evidence& evidence);
+Judgement judge(const ExitEvidence& evidence);
 
 }  // namespace vramfit::job
 

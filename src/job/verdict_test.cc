@@ -8,8 +8,8 @@ namespace {
 using base::Bytes;
 using model::Verdict;
 
-Evidence good_run() {
-  Evidence evidence;
+ExitEvidence good_run() {
+  ExitEvidence evidence;
   evidence.exit_zero = true;
   evidence.reached_card = true;
   evidence.margin = Bytes::mib(500);
@@ -20,12 +20,12 @@ Evidence good_run() {
 TEST(Verdict, a_run_with_room_to_spare_fits) { EXPECT_EQ(judge(good_run()).verdict, Verdict::kFits); }
 
 TEST(Verdict, less_room_than_the_contexts_uncertainty_is_borderline_on_both_sides) {
-  Evidence tight = good_run();
+  ExitEvidence tight = good_run();
   tight.margin = Bytes::mib(39);
   EXPECT_EQ(judge(tight).verdict, Verdict::kBorderline);
   EXPECT_NE(judge(tight).reason.find("39 MiB"), std::string::npos);
 
-  Evidence short_of = good_run();
+  ExitEvidence short_of = good_run();
   short_of.exit_zero = false;
   short_of.uncaught_oom = true;
   short_of.shortfall = Bytes::mib(12);
@@ -37,7 +37,7 @@ TEST(Verdict, less_room_than_the_contexts_uncertainty_is_borderline_on_both_side
 }
 
 TEST(Verdict, failures_say_why) {
-  Evidence evidence = good_run();
+  ExitEvidence evidence = good_run();
   evidence.exit_zero = false;
   EXPECT_EQ(judge(evidence).verdict, Verdict::kFailed);
   evidence.timed_out = true;
@@ -54,7 +54,7 @@ TEST(Verdict, failures_say_why) {
 }
 
 TEST(Verdict, what_fits_is_borderline_when_something_was_not_seen_with_which_it_might_not) {
-  Evidence evidence = good_run();
+  ExitEvidence evidence = good_run();
   evidence.loss = "the recording ends before the job did";
   EXPECT_EQ(judge(evidence).verdict, Verdict::kBorderline);
   EXPECT_EQ(judge(evidence).reason, "it fits as far as was seen, but the recording ends before the job did");
@@ -63,7 +63,7 @@ TEST(Verdict, what_fits_is_borderline_when_something_was_not_seen_with_which_it_
 }
 
 TEST(Verdict, a_kill_without_a_word_may_be_for_want_of_host_memory) {
-  Evidence evidence = good_run();
+  ExitEvidence evidence = good_run();
   evidence.exit_zero = false;
   evidence.killed = true;
   EXPECT_EQ(judge(evidence).verdict, Verdict::kFailed);

@@ -58,12 +58,12 @@ struct PlanRow {
 };
 
 // What in the script itself makes it run out.
-struct Cause {
+struct ScriptCause {
   std::string text;
   std::string line;    // of the script; may be empty
   std::string remedy;  // what to write instead
   bool is_all = true;  // nothing around the script can help: without a change that puts it right a search is no use
-  bool operator==(const Cause&) const = default;
+  bool operator==(const ScriptCause&) const = default;
 };
 
 struct TechniqueRow {
@@ -142,7 +142,7 @@ struct FitResult {
   Bytes limit;                        // that card's memory
   RunResult as_is;                    // the job on the card
   std::optional<RunResult> free_run;  // the job on the same card with far more memory: what it would take
-  std::optional<Cause> cause;
+  std::optional<ScriptCause> cause;
   std::optional<LargestBatch> largest_batch;
   std::vector<PlanRow> plans;  // those that fit, best first
   std::vector<PlanRow> lost;

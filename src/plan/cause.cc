@@ -10,7 +10,7 @@ namespace vramfit::plan {
 namespace {
 
 using base::Bytes;
-using model::Cause;
+using model::ScriptCause;
 
 Bytes peak_of(const model::Job& job, std::string_view phase) {
   const model::PhaseFacts* facts = model::find_phase(job, phase);
@@ -19,9 +19,9 @@ Bytes peak_of(const model::Job& job, std::string_view phase) {
 
 constexpr std::string_view kNoGraph = "put the evaluation under torch.no_grad()";
 
-Cause describe(const model::GatheredFacts& gathered) {
+ScriptCause describe(const model::GatheredFacts& gathered) {
   const std::string name = gathered.variable.empty() ? "what it gathers" : "`" + gathered.variable + "`";
-  Cause cause;
+  ScriptCause cause;
   cause.text =
       fmt::format("phase {} keeps {} on the card: {} more with every batch, {} after {} batches", gathered.phase, name,
                   to_string(gathered.per_batch), to_string(sum(gathered)), gathered.batches);
@@ -35,7 +35,7 @@ Cause describe(const model::GatheredFacts& gathered) {
   return cause;
 }
 
-Cause describe_graph(std::string_view phase) {
+ScriptCause describe_graph(std::string_view phase) {
   return {fmt::format("phase {} runs with gradients on: every forward keeps its activations", phase), "",
           std::string(kNoGraph)};
 }
@@ -43,8 +43,8 @@ Cause describe_graph(std::string_view phase) {
 // A little of a step always lives on: the last loss, a batch of inputs.
 constexpr double kUsuallyKeptFromTraining = 0.1;
 
-Cause describe_what_training_left(const model::KeptTrainingTensors& kept) {
-  Cause cause;
+ScriptCause describe_what_training_left(const model::KeptTrainingTensors& kept) {
+  ScriptCause cause;
   cause.text = fmt::format("phase {} runs while {} of the last training steps are still on the card", kept.phase,
                            to_string(kept.bytes));
   if (!kept.line.empty()) cause.line = kept.line + " (where most of it is made)";
@@ -56,8 +56,8 @@ Cause describe_what_training_left(const model::KeptTrainingTensors& kept) {
 // Cached between tensors, beside what a step's tensors take: a card that is this full is not sure to hold it.
 constexpr double kSureToHold = 0.9;
 
-Cause describe(const model::KeptGraphs& kept, Bytes limit) {
-  Cause cause;
+ScriptCause describe(const model::KeptGraphs& kept, Bytes limit) {
+  ScriptCause cause;
   cause.text = fmt::format("`{}` keeps the graph of every training step: {} more with each", kept.variable,
                            to_string(kept.per_step));
   cause.line = kept.line;
@@ -70,7 +70,7 @@ Cause describe(const model::KeptGraphs& kept, Bytes limit) {
 
 }  // namespace
 
-std::optional<Cause> find_cause(const model::Job& job, Bytes limit) {
+std::optional<ScriptCause> find_cause(const model::Job& job, Bytes limit) {
   if (job.kept_graphs && peak_of(job, "train") > limit) return describe(*job.kept_graphs, limit);
   if (job.gathered && peak_of(job, job.gathered->phase) > limit) return describe(*job.gathered);
   if (const auto& left = job.kept_from_training;

@@ -10,7 +10,7 @@
 namespace vramfit::plan {
 
 // Nothing when the job does not run out by a fault of its own, as far as is known. `limit` is that of its card.
-std::optional<model::Cause> find_cause(const model::Job& job, base::Bytes limit);
+std::optional<model::ScriptCause> find_cause(const model::Job& job, base::Bytes limit);
 
 }  // namespace vramfit::plan
 

@@ -67,7 +67,7 @@ void add_demand(std::string& text, const FitResult& result, bool tells_all) {
 
 void add_cause(std::string& text, const FitResult& result) {
   if (!result.cause) return;
-  const model::Cause& cause = *result.cause;
+  const model::ScriptCause& cause = *result.cause;
   text += "\nWhat is wrong in the script\n";
   text += "  - " + wrap(cause.text, kPageWidth - 4, 4) + "\n";
   if (!cause.line.empty()) text += "    " + wrap("at " + cause.line, kPageWidth - 4, 4) + "\n";

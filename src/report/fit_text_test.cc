@@ -157,7 +157,7 @@ TEST(FitJson, keeps_the_schema_whatever_was_found) {
   FitResult result = found();
   EXPECT_EQ(violations_of(result), std::vector<std::string>());
   result.free_run.emplace();
-  result.cause = model::Cause{"phase validate keeps `kept` on the card", "", "move it"};
+  result.cause = model::ScriptCause{"phase validate keeps `kept` on the card", "", "move it"};
   result.lost[0].proven.reset();
   for (const auto verdict : {FitVerdict::kNeedsEdit, FitVerdict::kNotProven, FitVerdict::kOutOfTime}) {
     result.verdict = verdict;
@@ -192,7 +192,8 @@ TEST(FitText, a_fault_of_the_script_is_shown_with_its_line_and_what_to_write) {
   FitResult result = found();
   result.verdict = FitVerdict::kNeedsEdit;
   result.plans.clear();
-  result.cause = model::Cause{"phase validate keeps `kept` on the card", "train.py:9 in test", "move it to the CPU"};
+  result.cause =
+      model::ScriptCause{"phase validate keeps `kept` on the card", "train.py:9 in test", "move it to the CPU"};
   const std::string text = fit_to_text(result, {});
   EXPECT_NE(text.find("train.py:9 in test"), std::string::npos);
   EXPECT_NE(text.find("help: move it to the CPU"), std::string::npos);
