@@ -88,6 +88,28 @@ CAUSES = {
         "mig_or_partition",
         "[HAMI-core ERROR (pid:12 thread=9 allocator.c:51)]: Device 0 OOM 4400000000 / 4294967296\n" + OOM,
     ),
+    "what_solved_it": (
+        "checkpoint_kept_on_gpu",
+        "When I resume, the first card runs out of memory. It can be solved by giving map_location to the load.\n",
+    ),
+    "what_was_left_out": (
+        "preds_accumulated_on_gpu",
+        OOM + "\nAs soon as I leave compute_metrics out of the trainer the evaluation works.\n",
+    ),
+    "one_optimizer_and_not_the_other": (
+        "optimizer_state_first_step",
+        "SGD trains with a batch of 8, but Adam gives an OOM error with the same batch.\n" + OOM,
+    ),
+    "what_was_set_larger": (
+        "capacity_exceeded",
+        "If I set the batch size to a larger value than 12, I get this error:\n\n"
+        "CUDA out of memory. Tried to allocate 180.00 MiB (GPU 0; 10.92 GiB total capacity; 9.20 GiB already "
+        "allocated; 120.00 MiB free; 10.15 GiB reserved in total by PyTorch)\n",
+    ),
+    "a_cache_of_less_than_nothing": (
+        "serving_overcommit",
+        "INFO worker.py:267] model weights take 14.20GiB; the rest of the memory reserved for KV Cache is -0.61GiB.\n",
+    ),
     "a_sum_without_blanks": (
         "graph_retained",
         "GPU memory keeps growing with every step until it runs out.\n\nepoch_loss+=loss\n",
@@ -116,6 +138,11 @@ NOT_SAID_WELL = {
     "the_shells_last_command": "Terminé d'un coup, echo $? -> 137, le GPU n'y est pour rien.\n",
     "code_within_a_sentence": "I call loss.backward(create_graph=True) and after an hour nothing moves any longer.\n",
     "what_the_writer_asks_about": "My run gets nothing at all of the 3090 and gives up. Can I do anything about it?\n",
+    "a_launcher_that_ends_its_processes": (
+        "[2025-01-02 10:00:00,120] [INFO] [utils.py:799:see_memory_usage] used = 26.4 GB, percent = 84.6%\n"
+        "[2025-01-02 10:00:05,310] [INFO] [launch.py:315:sigkill_handler] Killing subprocess 4711\n"
+    ),
+    "a_cure_that_was_none": OOM + "\nSwitching expandable_segments off made no difference.\n",
     "shared_memory_that_is_full": "Filesystem Size Used Avail Use% Mounted on\nshm 64M 64M 0 100% /dev/shm\n",
     "a_card_at_the_brim": "step 4 loss 0.2\nMy VRAM is at 15.8/16 GB and each step takes a minute.\n",
     "a_machine_that_freezes": "epoch 1 loss 0.8\nThen the whole desktop freezes and I have to restart it.\n",

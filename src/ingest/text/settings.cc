@@ -265,7 +265,7 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"find_unused_parameters=true was specified", "unused_parameters"},
     {"cudamallocasync", "malloc_async"},
     {"hami-core error", "vgpu_limit"},
-    {"sigkill_handler", "killed_by_launcher"},
+    {"killing subprocess", "killed_by_launcher"},
     {"sglang.launch_server", "server_command"},
     {"vllm.entrypoints", "server_command"},
     {"vllm serve ", "server_command"},

@@ -167,7 +167,9 @@ constexpr auto kCures = std::to_array<Cure>({
 });
 
 bool says_cure(const Sentence& sentence) {
-  if (sentence.has_word({"not", "doesn't", "didn't", "don't", "can't", "cannot", "isn't", "tried"})) return false;
+  if (has_any_part(sentence, {"no difference", "little difference"}) ||
+      sentence.has_word({"not", "doesn't", "didn't", "don't", "can't", "cannot", "isn't", "tried"}))
+    return false;
   return sentence.has_word({"solved", "solves", "solve", "fixed", "fixes", "resolved", "resolves", "works", "worked",
                             "working", "helps", "helped", "disappears", "disappeared", "gone", "difference",
                             "avoids"}) ||
@@ -197,8 +199,9 @@ std::vector<std::string_view> told_causes(const Sentence& sentence) {
                   .mood = Mood::kAsserted};
     return told_causes(said);
   }
+  if (sentence.mood == Mood::kAsserted || has_any_part(sentence, {"be solved", "be fixed", "be resolved"}))
+    add_cures(sentence, causes);
   if (sentence.mood != Mood::kAsserted) return causes;
-  add_cures(sentence, causes);
   const bool denied = has_negation(sentence);
   if (counts_several(sentence) && names_one_card(sentence) && says_holding(sentence) &&
       !has_any_part(sentence, {"no other"}))
