@@ -19,7 +19,13 @@ struct Recorded {
   std::set<uint64_t> live;
   int allocations = 0, taken_while_live = 0, freed_while_free = 0;
   int frees = 0, freed_after_unmapping = 0;
+  int64_t given_back = -1;  // what the card still counted when a free was told, beyond what it is told to count then
 };
+
+int64_t used_now() {
+  size_t free = 0, total = 0;
+  return cudaMemGetInfo(&free, &total) == cudaSuccess ? static_cast<int64_t>(total - free) : -1;
+}
 
 // The kernel is asked by a system call, which fails where an access would end the process.
 bool is_mapped(uint64_t address) {
@@ -40,7 +46,7 @@ Recorded& recorded() {
 
 // In place of the recorder's: the ledger finds it by its name (ledger/emit.cc).
 extern "C" __attribute__((visibility("default"))) void vramfit_emit(uint8_t kind, uint8_t, uint64_t address, int64_t,
-                                                                    int64_t, int64_t, const char*) {
+                                                                    int64_t used_bytes, int64_t, const char*) {
   Recorded& all = recorded();
   const std::lock_guard guard(all.lock);
   if (kind == VF_RECORD_SEGMENT_ALLOC) {
@@ -50,6 +56,7 @@ extern "C" __attribute__((visibility("default"))) void vramfit_emit(uint8_t kind
     all.freed_while_free += all.live.erase(address) == 1 ? 0 : 1;
     ++all.frees;
     all.freed_after_unmapping += is_mapped(address) ? 0 : 1;
+    all.given_back = used_now() - used_bytes;
   }
 }
 
@@ -93,6 +100,20 @@ class RecordedFree : public ::testing::Test {
   }
 };
 
+TEST_F(RecordedFree, of_an_allocation_is_told_before_others_can_take_its_bytes) {
+  void* address = nullptr;
+  ASSERT_EQ(cudaMalloc(&address, size_t{4} << 20), cudaSuccess);
+  ASSERT_EQ(cudaFree(address), cudaSuccess);
+  EXPECT_EQ(recorded().given_back, int64_t{4} << 20);
+}
+
+TEST_F(RecordedFree, of_a_small_allocation_is_told_before_others_can_take_its_pages) {
+  void* address = nullptr;
+  ASSERT_EQ(cudaMalloc(&address, 4096), cudaSuccess);
+  ASSERT_EQ(cudaFree(address), cudaSuccess);
+  EXPECT_EQ(recorded().given_back, int64_t{2} << 20);
+}
+
 TEST_F(RecordedFree, of_a_pool_is_told_before_its_memory_is_unmapped) {
   void* address = nullptr;
   ASSERT_EQ(cudaMallocAsync(&address, size_t{4} << 20, nullptr), cudaSuccess);
@@ -100,6 +121,7 @@ TEST_F(RecordedFree, of_a_pool_is_told_before_its_memory_is_unmapped) {
   cudaMemPool_t pool = nullptr;
   ASSERT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
   ASSERT_EQ(cudaMemPoolTrimTo(pool, 0), cudaSuccess);
+  EXPECT_EQ(recorded().given_back, int64_t{32} << 20);
 }
 
 TEST_F(RecordedFree, of_physical_memory_is_told_before_it_is_unmapped) {
@@ -116,8 +138,9 @@ TEST_F(RecordedFree, of_physical_memory_is_told_before_it_is_unmapped) {
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   ASSERT_EQ(cuMemSetAccess(address, kBytes, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);  // the mapping keeps it
   ASSERT_EQ(cuMemUnmap(address, kBytes), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+  EXPECT_EQ(recorded().given_back, static_cast<int64_t>(kBytes));
   EXPECT_EQ(cuMemAddressFree(address, kBytes), CUDA_SUCCESS);
 }
 

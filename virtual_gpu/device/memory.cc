@@ -69,10 +69,17 @@ void* take_addresses(int card, size_t bytes) {
   return nullptr;
 }
 
-void record(uint8_t kind, const Allocation& allocation) {
+void record(uint8_t kind, const Allocation& allocation, int64_t used_bytes) {
   const Range& range = allocation.range;
-  ledger::emit(kind, range.card, range.begin, static_cast<int64_t>(range.bytes), ledger::used_bytes(range.card), 0,
-               nullptr);
+  ledger::emit(kind, range.card, range.begin, static_cast<int64_t>(range.bytes), used_bytes, 0, nullptr);
+}
+
+// Before `bytes` can be taken by another thread: in the recording its allocation comes behind, and the card never holds
+// more than it has.
+void record_free(const Allocation& allocation, int64_t bytes) {
+  const int card = allocation.range.card;
+  record(VF_RECORD_SEGMENT_FREE, allocation, ledger::used_bytes(card) - bytes);
+  if (bytes > 0) ledger::give_back(card, bytes);
 }
 
 void* take_charged(int card, size_t bytes) {
@@ -100,19 +107,18 @@ void release_small(const Allocation& allocation) {
   SmallMemory& small = small_memory();
   const std::lock_guard guard(small.lock);
   const uintptr_t granule = small.by_card[range.card].release(range.begin, range.bytes);
-  if (granule != 0) ledger::give_back(range.card, kGranularity);
-  record(VF_RECORD_SEGMENT_FREE, allocation);
+  record_free(allocation, granule != 0 ? static_cast<int64_t>(kGranularity) : 0);
   if (granule != 0) release_addresses(range.card, granule, kGranularity);
 }
 
 void release_mapped(const Allocation& allocation) {
   const Range& range = allocation.range;
   forget(reinterpret_cast<void*>(range.begin), range.bytes);
-  if (allocation.charged_bytes > 0) ledger::give_back(range.card, allocation.charged_bytes);
   if (allocation.origin == Origin::kAllocation) {
-    record(VF_RECORD_SEGMENT_FREE, allocation);
+    record_free(allocation, allocation.charged_bytes);
     release_addresses(range.card, range.begin, round_up(range.bytes, kGranularity));
   } else {
+    if (allocation.charged_bytes > 0) ledger::give_back(range.card, allocation.charged_bytes);
     unmap(reinterpret_cast<void*>(range.begin), range.bytes);
   }
 }
@@ -148,7 +154,7 @@ Error allocate_device(int card, size_t bytes, void** address) {
   allocation.range = {Place::kDevice, card, begin, bytes};
   allocation.origin = is_small ? Origin::kSmall : Origin::kAllocation;
   allocation.charged_bytes = is_small ? 0 : static_cast<int64_t>(charged);
-  record(VF_RECORD_SEGMENT_ALLOC, allocation);
+  record(VF_RECORD_SEGMENT_ALLOC, allocation, ledger::used_bytes(allocation.range.card));
   return publish(allocation, address);
 }
 

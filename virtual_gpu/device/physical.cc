@@ -57,12 +57,19 @@ constexpr unsigned kPosixFileDescriptor = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_D
 
 bool is_whole(size_t bytes) { return bytes != 0 && bytes % kGranularity == 0; }
 
+// What the card has again when it goes.
+int64_t charged_bytes(const Physical& physical) {
+  const auto [card, bytes, types] = physical.properties;
+  return card != kOnHost && !physical.is_imported ? static_cast<int64_t>(bytes) : 0;
+}
+
+bool is_unused(const Physical& physical) { return physical.references == 0 && physical.mappings == 0; }
+
 void drop_if_unused(Memory& all, Handle handle) {
   const auto found = all.physical.find(handle);
   const Physical& physical = found->second;
-  if (physical.references > 0 || physical.mappings > 0) return;
-  const auto [card, bytes, types] = physical.properties;
-  if (card != kOnHost && !physical.is_imported) ledger::give_back(card, static_cast<int64_t>(bytes));
+  if (!is_unused(physical)) return;
+  if (const int64_t bytes = charged_bytes(physical); bytes > 0) ledger::give_back(physical.properties.card, bytes);
   all.physical.erase(found);
 }
 
@@ -85,9 +92,9 @@ std::vector<uintptr_t> mappings_tiling(const Memory& all, uintptr_t begin, size_
   return at == begin + bytes ? tiles : std::vector<uintptr_t>{};
 }
 
-void record(uint8_t kind, const Physical& physical, uintptr_t begin) {
+void record(uint8_t kind, const Physical& physical, uintptr_t begin, int64_t given_back) {
   const auto [card, bytes, types] = physical.properties;
-  ledger::emit(kind, card, begin, static_cast<int64_t>(bytes), ledger::used_bytes(card), 0, nullptr);
+  ledger::emit(kind, card, begin, static_cast<int64_t>(bytes), ledger::used_bytes(card) - given_back, 0, nullptr);
 }
 
 void unmap_one(Memory& all, uintptr_t begin) {
@@ -98,9 +105,9 @@ void unmap_one(Memory& all, uintptr_t begin) {
   forget(address, mapping.bytes);
   Physical& physical = all.physical.at(mapping.handle);
   --physical.mappings;
-  const Physical before = physical;
+  // Before anybody can see the bytes or the addresses free.
+  record(VF_RECORD_SEGMENT_FREE, physical, begin, is_unused(physical) ? charged_bytes(physical) : 0);
   drop_if_unused(all, mapping.handle);
-  record(VF_RECORD_SEGMENT_FREE, before, begin);  // before anybody can see the addresses free
   take_range(address);
   make_inaccessible(address, mapping.bytes);
 }
@@ -193,7 +200,7 @@ Error map_physical(uintptr_t begin, size_t bytes, size_t offset, Handle handle) 
   if (!add_range(allocation)) return Error::kInvalidValue;
   all.mappings[begin] = Mapping{.bytes = bytes, .handle = handle, .access = 0};
   ++physical.mappings;
-  record(VF_RECORD_SEGMENT_ALLOC, physical, begin);
+  record(VF_RECORD_SEGMENT_ALLOC, physical, begin, 0);
   return Error::kNone;
 }
 

@@ -77,8 +77,8 @@ bool is_known(const Pools& every, const Pool* pool) {
   return pool != nullptr && std::ranges::any_of(every.all, [&](const auto& one) { return one.get() == pool; });
 }
 
-void record(uint8_t kind, const Pool& pool, uintptr_t begin, size_t bytes) {
-  ledger::emit(kind, pool.card, begin, static_cast<int64_t>(bytes), ledger::used_bytes(pool.card), 0, nullptr);
+void record(uint8_t kind, const Pool& pool, uintptr_t begin, size_t bytes, int64_t used_bytes) {
+  ledger::emit(kind, pool.card, begin, static_cast<int64_t>(bytes), used_bytes, 0, nullptr);
 }
 
 bool grow(Pool& pool, size_t bytes) {
@@ -94,7 +94,7 @@ bool grow(Pool& pool, size_t bytes) {
   pool.chunks[begin] = PoolChunk{.bytes = chunk_bytes, .spans = {{begin, PoolSpan{chunk_bytes, true}}}};
   pool.reserved += chunk_bytes;
   pool.reserved_high = std::max(pool.reserved_high, pool.reserved);
-  record(VF_RECORD_SEGMENT_ALLOC, pool, begin, chunk_bytes);
+  record(VF_RECORD_SEGMENT_ALLOC, pool, begin, chunk_bytes, ledger::used_bytes(pool.card));
   return true;
 }
 
@@ -135,9 +135,11 @@ void trim_locked(Pool& pool, size_t keep_bytes) {
       continue;
     }
     const size_t bytes = contents.bytes;
-    ledger::give_back(pool.card, static_cast<int64_t>(bytes));
     pool.reserved -= bytes;
-    record(VF_RECORD_SEGMENT_FREE, pool, begin, bytes);  // before another thread can be given the addresses
+    // Before another thread can be given the bytes or the addresses.
+    const int64_t left = ledger::used_bytes(pool.card) - static_cast<int64_t>(bytes);
+    record(VF_RECORD_SEGMENT_FREE, pool, begin, bytes, left);
+    ledger::give_back(pool.card, static_cast<int64_t>(bytes));
     unmap(reinterpret_cast<void*>(begin), bytes);
     chunk = pool.chunks.erase(chunk);
   }
