@@ -71,7 +71,7 @@ def test_an_optimizer_in_8_bits_trains_to_the_same_bits(job: Job) -> None:
     plain = job.run(wide, EIGHT_BIT).output()
     assert finished.output() == {"values": plain["values"], "kept": [0] * 4}
     assert {note["id"] for note in finished.of_kind("plan_applied")} == {"optimizer", "release_gradients"}
-    assert not finished.of_kind("plan_refused") and not finished.of_kind("hook_failed")
+    assert not any(finished.of_kind(kind) for kind in ("plan_refused", "hook_failed", "name_gone"))
 
 
 def test_settings_of_single_parameters_in_8_bits_are_refused(job: Job) -> None:
@@ -94,7 +94,6 @@ def test_a_release_that_does_not_tell_of_settings_in_8_bits_is_refused(job: Job,
     finished = job.run(hidden + released(), EIGHT_BIT, RELEASE, cold=True)
     assert finished.exit_code == 3
     assert "does not tell whether it has settings" in finished.only("plan_refused")["text"]
-    assert [note["name"] for note in finished.of_kind("name_gone")] == ["gone"]
 
 
 RELEASE_REFUSED = {
