@@ -59,10 +59,11 @@ class PostReader final : public TextReader {
     // A traceback quotes one line of a statement, whatever that leaves open.
     if (is_error_line(text) || trim(text).starts_with("File \"")) open_ = 0;
     const bool is_continued = open_ > 0;  // within the parentheses of a statement above
-    if (is_code(line.whole) || is_continued) {
+    const bool is_statement = is_continued || is_code(line.whole);
+    if (is_statement) {
       open_ = std::max<std::int64_t>(0, open_ + std::ranges::count(text, '(') - std::ranges::count(text, ')'));
     }
-    if (is_code(line.whole) || is_continued || trim(text).starts_with('#')) ++code_lines_;
+    if (is_statement || trim(text).starts_with('#')) ++code_lines_;
     const std::string_view prefix = trim(line.whole.substr(0, line.whole.size() - line.text.size()));
     const bool is_logged = std::ranges::any_of(prefix, [](char letter) { return letter != '>' && letter != '#'; });
     if (!is_logged && (is_source(text) || (is_continued && names_a_failure(text)))) {
@@ -177,11 +178,12 @@ class PostReader final : public TextReader {
   void take(Sentence& sentence, const model::SourceLine& at, EvidenceSink& sink) {
     if (in_wish_ && !sentence.is_of_writer()) sentence.mood = Mood::kHypothetical;
     ++moods_[sentence.mood];
-    by_writer_ += sentence.is_of_writer() && !is_about_a_page(sentence) ? 1 : 0;
     auto told = read_told(sentence, before_);
     if (is_about_a_page(sentence)) {
       ++document_marks_;
       is_page_ = true;
+    } else if (sentence.is_of_writer()) {
+      ++by_writer_;
     }
     const bool happened = sentence.mood == Mood::kAsserted || sentence.mood == Mood::kAsked;
     if (names_a_failure(sentence.text)) {
