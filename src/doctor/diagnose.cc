@@ -10,6 +10,7 @@
 #include "doctor/cause.h"
 #include "doctor/checks.h"
 #include "doctor/leak.h"
+#include "doctor/likeness_finding.h"
 #include "doctor/outside_pytorch.h"
 #include "doctor/scene.h"
 #include "liveness/growth.h"
@@ -212,6 +213,7 @@ Diagnosis diagnose(const Case& given) {
   Diagnosis diagnosis;
   diagnosis.findings = look_for_all(scene);
   rank(diagnosis.findings);
+  ask_known_texts(scene, diagnosis.findings);
   set_severities(scene, diagnosis.findings);
   diagnosis.trouble = scene.has_failure() || !diagnosis.findings.empty();
   diagnosis.other_failure = !diagnosis.trouble && !scene.has_run() && find_other_failure(scene);

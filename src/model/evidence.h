@@ -398,6 +398,8 @@ enum class Genre {
   kDocument,  // a proposal, a change of a program, a review, a page of documentation
 };
 
+inline constexpr std::size_t kSampleFirst = 12'000, kSampleLast = 8'000;
+
 struct TextFile {
   std::string name;
   std::string encoding;  // "utf-8", "utf-16le", "utf-16be", "latin-1"
@@ -408,6 +410,8 @@ struct TextFile {
   // The first sentence of prose in which something is said to be so, and that no reader made anything of; and the first
   // in which the writer says it of himself.
   std::optional<SourceLine> not_understood, not_understood_of_writer;
+  std::string
+      sample;  // all of a short text, else kSampleFirst bytes of its beginning, a line end, kSampleLast of its end
   friend bool operator==(const TextFile&, const TextFile&) = default;
 };
 

@@ -21,6 +21,7 @@
 #include "ingest/text/registry.h"
 #include "ingest/text/text_input.h"
 #include "ingest/text/text_looks.h"
+#include "ingest/text/text_sample.h"
 #include "ingest/text/trigger_words.h"
 
 namespace vramfit::ingest {
@@ -115,6 +116,7 @@ class TextPass {
   std::int64_t cut_lines_ = 0;
   bool latin1_ = false;
   LooksOfText looks_;
+  TextSample sample_;
 };
 
 void TextPass::ask(std::size_t reader) {
@@ -127,6 +129,7 @@ void TextPass::ask(std::size_t reader) {
 void TextPass::take_block(std::string_view block) {
   if (!carried_.empty() && !is_line_end(carried_.back()) && !block.empty()) look_at_joint(carried_, block);
   looks_.add(block);
+  sample_.add(block);
   scan_block(block);
   carried_ += block.substr(block.size() - std::min(block.size(), kBefore));
   carried_.erase(0, carried_.size() - std::min(carried_.size(), kBefore));
@@ -225,6 +228,7 @@ model::Evidence TextPass::finish() {
     evidence_.unread["joints of lines so long that they were read in pieces"] += cut;
   }
   file.looks = looks_.judge();
+  file.sample = sample_.take();
   evidence_.facts = collect_facts(evidence_);
   return std::move(evidence_);
 }

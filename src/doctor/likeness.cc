@@ -1,0 +1,241 @@
+#include "doctor/likeness.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace vramfit::doctor {
+
+namespace {
+
+// One line each: four of settings ("codes", "bias", "shares", "right"), then a word or two with its weights.
+constexpr std::string_view kLikenessLines[] = {
+#include "doctor/likeness_lines.inc"
+};
+
+constexpr char kNoWeight = 'U';      // letters behind it speak for a code, letters before it against
+constexpr double kWeightStep = 0.3;  // of one letter
+
+bool is_small(char letter) { return (letter >= 'a' && letter <= 'z') || letter == '_'; }
+bool is_figure(char letter) { return letter >= '0' && letter <= '9'; }
+bool is_hex(char letter) { return is_figure(letter) || (letter >= 'a' && letter <= 'f'); }
+char in_small(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+std::string_view cut_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+double number_of_word(std::string_view word) {
+  double number = 0;
+  std::from_chars(word.data(), word.data() + word.size(), number);
+  return number;
+}
+
+std::vector<double> numbers_of_line(std::string_view line) {
+  std::vector<double> numbers;
+  while (!line.empty()) numbers.push_back(number_of_word(cut_word(line)));
+  return numbers;
+}
+
+struct WordRow {
+  double rarity = 0;         // how much one occurrence counts
+  std::string_view weights;  // a letter for each code
+};
+
+class LikenessTable {
+ public:
+  LikenessTable() {
+    std::size_t at = 0;
+    const auto settings = [&] {
+      std::string_view line = kLikenessLines[at++];
+      cut_word(line);
+      return line;
+    };
+    std::string_view codes = settings();
+    while (!codes.empty()) codes_.push_back(cut_word(codes));
+    bias_ = numbers_of_line(settings());
+    shares_ = numbers_of_line(settings());
+    right_ = numbers_of_line(settings());
+    rows_.reserve(std::size(kLikenessLines));
+    for (; at < std::size(kLikenessLines); ++at) {
+      std::string_view line = kLikenessLines[at];
+      const double rarity = number_of_word(cut_word(line));
+      const std::string_view weights = cut_word(line);
+      rows_.emplace(line, WordRow{rarity, weights});
+    }
+  }
+
+  const std::vector<std::string_view>& codes() const { return codes_; }
+  const std::vector<double>& bias() const { return bias_; }
+  const WordRow* find(const std::string& word) const {
+    const auto row = rows_.find(word);
+    return row == rows_.end() ? nullptr : &row->second;
+  }
+  double right_at(double share) const {
+    double right = 0;
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      if (share >= shares_[i]) right = right_[i];
+    }
+    return right;
+  }
+
+ private:
+  std::vector<std::string_view> codes_;
+  std::vector<double> bias_, shares_, right_;
+  std::unordered_map<std::string_view, WordRow> rows_;
+};
+
+const LikenessTable& likeness_table() {
+  static const LikenessTable table;
+  return table;
+}
+
+double weight_of_letter(char letter) { return kWeightStep * (letter - kNoWeight); }
+
+// Letters of scripts that have no spaces between words, or accents within them: each by itself. 0: none of these.
+std::size_t length_of_letter_abroad(std::string_view rest) {
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(static_cast<unsigned char>(rest[at])); };
+  std::uint32_t code = 0;
+  std::size_t length = 0;
+  if (rest.size() >= 2 && byte(0) >= 0xC2 && byte(0) <= 0xDF) {
+    code = (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
+    length = 2;
+  } else if (rest.size() >= 3 && (byte(0) & 0xF0) == 0xE0) {
+    code = (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+    length = 3;
+  }
+  const bool is_letter_abroad =
+      (code >= 0xC0 && code <= 0x24F) || (code >= 0x370 && code <= 0x1FFF) || (code >= 0x3040 && code <= 0xD7FF);
+  return is_letter_abroad ? length : 0;
+}
+
+// "\x1b[31m": where it ends behind `at`, or `at`.
+std::size_t behind_colour(std::string_view text, std::size_t at) {
+  if (!text.substr(at).starts_with("\x1b[")) return at;
+  std::size_t end = at + 2;
+  while (end < text.size() && (is_figure(text[end]) || text[end] == ';')) ++end;
+  return end < text.size() && is_small(in_small(text[end])) && text[end] != '_' ? end + 1 : at;
+}
+
+std::size_t behind_number(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_figure(text[at])) ++at;
+  while (at + 1 < text.size() && text[at] == '.' && is_figure(text[at + 1])) {
+    ++at;
+    while (at < text.size() && is_figure(text[at])) ++at;
+  }
+  return at;
+}
+
+struct WeighedWord {
+  std::string word;
+  double amount = 0;
+  const WordRow* row = nullptr;
+};
+
+// Words and pairs of words that the table knows; the sum of their squared amounts is one.
+std::vector<WeighedWord> weigh_words(std::string_view text) {
+  const std::vector<std::string> words = words_that_count(text);
+  std::unordered_map<std::string, int> counts;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    ++counts[words[i]];
+    if (i > 0) ++counts[words[i - 1] + " " + words[i]];
+  }
+  std::vector<WeighedWord> weighed;
+  double squares = 0;
+  for (const auto& [word, count] : counts) {
+    const WordRow* row = likeness_table().find(word);
+    if (row == nullptr) continue;
+    weighed.push_back({word, (1 + std::log(count)) * row->rarity, row});
+    squares += weighed.back().amount * weighed.back().amount;
+  }
+  for (WeighedWord& word : weighed) word.amount /= std::sqrt(squares);
+  std::ranges::sort(weighed, {}, &WeighedWord::word);  // sums in one order are equal on every machine
+  return weighed;
+}
+
+std::vector<double> shares_of_codes(const std::vector<WeighedWord>& words) {
+  std::vector<double> shares = likeness_table().bias();
+  for (const WeighedWord& word : words) {
+    for (std::size_t i = 0; i < shares.size(); ++i) shares[i] += word.amount * weight_of_letter(word.row->weights[i]);
+  }
+  const double most = std::ranges::max(shares);
+  double sum = 0;
+  for (double& share : shares) sum += share = std::exp(share - most);
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+std::vector<std::string> speak_for_most(std::vector<WeighedWord> words, std::size_t code) {
+  constexpr std::size_t kMostNamed = 4;
+  const auto spoken = [&](const WeighedWord& word) { return word.amount * weight_of_letter(word.row->weights[code]); };
+  std::erase_if(words, [&](const WeighedWord& word) { return spoken(word) <= 0 || word.word == "0"; });
+  std::ranges::sort(words, std::greater<>(), spoken);
+  std::vector<std::string> named;
+  for (const WeighedWord& word : words) {
+    if (named.size() == kMostNamed) break;
+    const bool is_said = std::ranges::any_of(
+        named, [&](const std::string& one) { return one.contains(word.word) || word.word.contains(one); });
+    if (!is_said) named.push_back(word.word);
+  }
+  return named;
+}
+
+}  // namespace
+
+std::vector<std::string> words_that_count(std::string_view text) {
+  std::vector<std::string> words;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t begin = at;
+    if ((at = behind_colour(text, begin)) != begin) continue;
+    if (text[at] == '0' && at + 2 < text.size() && in_small(text[at + 1]) == 'x' && is_hex(in_small(text[at + 2]))) {
+      at += 2;
+      while (at < text.size() && is_hex(in_small(text[at]))) ++at;
+      words.emplace_back("hex");
+    } else if (is_figure(text[at])) {
+      at = behind_number(text, at);
+      words.emplace_back("0");
+    } else if (is_small(in_small(text[at]))) {
+      std::string word;
+      while (at < text.size() && is_small(in_small(text[at]))) word += in_small(text[at++]);
+      if (word.size() > 1) words.push_back(std::move(word));
+    } else if (const std::size_t length = length_of_letter_abroad(text.substr(at)); length > 0) {
+      words.emplace_back(text.substr(at, length));
+      at += length;
+    } else {
+      ++at;
+    }
+  }
+  return words;
+}
+
+Likeness compare_with_known(std::string_view text) {
+  const std::vector<WeighedWord> words = weigh_words(text);
+  if (words.empty()) return {};
+  const std::vector<double> shares = shares_of_codes(words);
+  Likeness likeness;
+  likeness.known_words = words.size();
+  std::optional<std::size_t> likeliest;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const std::string_view code = likeness_table().codes()[i];
+    if (code == "none") likeness.healthy = shares[i];
+    if (code == "none" || code == "VF001" || shares[i] <= likeness.share) continue;
+    likeness.share = shares[i];
+    likeness.code = code;
+    likeliest = i;
+  }
+  if (!likeliest) return likeness;
+  likeness.confidence = likeness_table().right_at(likeness.share);
+  likeness.words = speak_for_most(words, *likeliest);
+  return likeness;
+}
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,36 @@
+// What a text is like: published texts whose causes are known vote on it by their words. For what no rule knows: rules
+// list what people may say, and people say it otherwise. bench/doctor/learn.py makes the table, and says how often
+// such a vote is right of texts that it has not seen.
+#ifndef VRAMFIT_DOCTOR_LIKENESS_H
+#define VRAMFIT_DOCTOR_LIKENESS_H
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit::doctor {
+
+struct Likeness {
+  double healthy = 0;              // the share of the vote for "no trouble with memory", 0 to 1
+  double share = 0;                // that of the likeliest cause
+  std::string_view code;           // of that cause: "VF401"
+  double confidence = 0;           // how often a cause with such a share is right; below 0.7
+  std::vector<std::string> words;  // that speak for it most, at most four: "in use", "nvidia_smi"
+  std::size_t known_words = 0;     // and pairs of words, that the table has
+};
+
+Likeness compare_with_known(std::string_view text);
+
+// In order: words of two letters or more in small letters, "0" for each number, "hex" for an address, and each letter
+// of a script that is not Latin by itself. Terminals' colours are none.
+std::vector<std::string> words_that_count(std::string_view text);
+
+// The share of the vote from which on a cause is named, and that "all well" needs.
+inline constexpr double kShareToName = 0.2, kHealthyToClear = 0.2;
+// Fewer words than these are like anything: too few to name a cause by, and to doubt by.
+inline constexpr std::size_t kFewestToName = 60, kFewestToDoubt = 40;
+
+}  // namespace vramfit::doctor
+
+#endif

@@ -1,0 +1,109 @@
+#include "doctor/likeness_finding.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "doctor/cause.h"
+#include "doctor/likeness.h"
+#include "doctor/remedies.h"
+
+namespace vramfit::doctor {
+
+namespace {
+
+constexpr double kHealthyToName = 0.5;  // a text that is likelier one of no trouble accuses nobody
+
+std::string all_texts(const model::Evidence& texts) {
+  std::string all;
+  for (const model::TextFile& file : texts.files) all += file.sample + "\n";
+  return all;
+}
+
+std::string in_small_letters(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  return text;
+}
+
+// Its middle is not in the sample of a long text, whose end is therefore counted from its end.
+std::int64_t line_at(const model::TextFile& file, std::size_t at) {
+  const auto here = file.sample.begin() + static_cast<std::ptrdiff_t>(at);
+  if (at < model::kSampleFirst) return 1 + std::count(file.sample.begin(), here, '\n');
+  return std::max<std::int64_t>(file.lines - std::count(here, file.sample.end(), '\n'), 1);
+}
+
+// The first line that has one of the words, the weightiest word first.
+model::SourceLine find_words(const model::Evidence& texts, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::string wanted = word.substr(0, word.find(' '));
+    for (const model::TextFile& file : texts.files) {
+      const std::size_t at = in_small_letters(file.sample).find(wanted);
+      if (at == std::string::npos) continue;
+      const std::size_t before = at == 0 ? std::string::npos : file.sample.rfind('\n', at - 1);
+      const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+      const std::string line = file.sample.substr(begin, file.sample.find('\n', at) - begin);
+      return {file.name, line_at(file, at), line.substr(0, line.find('\r'))};
+    }
+  }
+  return {};
+}
+
+bool only_texts(const Scene& scene) {
+  return !scene.has_run() && scene.given.snapshots.empty() && !scene.given.oom_report && scene.given.unread.empty() &&
+         !scene.texts.files.empty();
+}
+
+void ask_for_more(const Scene& scene, Draft& draft) {
+  ask_for_traceback(scene, draft);
+  ask_for_snapshot(scene, draft);
+  ask_for_script(scene, draft);
+}
+
+model::Finding unlike_healthy_texts(const Scene& scene) {
+  Draft draft;
+  draft.weigh(0.3).severity(model::Severity::kNote).title("Texts in such words are mostly of trouble with memory");
+  draft.because("nothing in it is known to be trouble, and it is not like published texts in which there is none");
+  draft.confirm("what went wrong, if anything did: the message, or memory by steps");
+  ask_for_more(scene, draft);
+  const Cause& unknown = *find_cause("unknown");
+  model::Finding finding = draft.take();
+  finding.code = unknown.code;
+  finding.label = unknown.label;
+  return finding;
+}
+
+model::Finding like_texts_of(const Cause& cause, const Likeness& likeness, const Scene& scene) {
+  Draft draft;
+  draft.weigh(likeness.confidence).title(std::string(cause.title));
+  draft.because(find_words(scene.texts, likeness.words),
+                fmt::format("no rule tells the cause; published texts with such words were mostly of this one: {}",
+                            fmt::join(likeness.words, ", ")));
+  draft.confirm(
+      fmt::format("vramfit explain {}, which says what cures it: whether it is what happens here", cause.code));
+  ask_for_more(scene, draft);
+  model::Finding finding = draft.take();
+  finding.code = cause.code;
+  finding.label = cause.label;
+  return finding;
+}
+
+}  // namespace
+
+void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings) {
+  const bool is_clear = findings.empty();
+  if (!only_texts(scene) || (!is_clear && findings.front().label != "unknown")) return;
+  const Likeness likeness = compare_with_known(all_texts(scene.texts));
+  if (likeness.known_words < kFewestToDoubt || (is_clear && likeness.healthy >= kHealthyToClear)) return;
+  const Cause* cause = find_cause(likeness.code);
+  if (cause != nullptr && likeness.known_words >= kFewestToName && likeness.share >= kShareToName &&
+      likeness.healthy < kHealthyToName) {
+    findings.insert(findings.begin(), like_texts_of(*cause, likeness, scene));
+  } else if (is_clear) {
+    findings.push_back(unlike_healthy_texts(scene));
+  }
+}
+
+}  // namespace vramfit::doctor

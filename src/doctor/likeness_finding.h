@@ -1,0 +1,19 @@
+// Where no rule knows a cause, or none finds trouble: what published texts with such words were about.
+#ifndef VRAMFIT_DOCTOR_LIKENESS_FINDING_H
+#define VRAMFIT_DOCTOR_LIKENESS_FINDING_H
+
+#include <vector>
+
+#include "doctor/scene.h"
+#include "model/finding.h"
+
+namespace vramfit::doctor {
+
+// `findings`: ranked. Puts a cause before "unknown" where texts of it are like this one, and holds back "all well"
+// where texts of no trouble are not; what rules found stays as it is. Only texts alone are compared: a run or a
+// snapshot knows better.
+void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings);
+
+}  // namespace vramfit::doctor
+
+#endif

@@ -1,0 +1,26 @@
+"""Texts that no rule knows are compared with published ones: the words of both sides, and what is said of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "doctor"))
+
+import text_words  # noqa: E402
+
+
+def test_words_are_found_as_by_the_program() -> None:
+    """src/doctor/likeness_test.cc asks the program's own for the same lines."""
+    rows = (Path(__file__).parent / "likeness_words.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 5
+    for row in rows:
+        text, words = row.replace("\\x1b", "\x1b").split("\t")
+        assert " ".join(text_words.words_that_count(text.encode())) == words
+
+
+def test_the_sample_of_a_long_text_is_its_ends() -> None:
+    raw = b"a" * 12_000 + b"b" * 5_000 + b"c" * 8_000
+    assert text_words.sample(raw) == b"a" * 12_000 + b"\n" + b"c" * 8_000
+    assert text_words.sample(b"short") == b"short"
