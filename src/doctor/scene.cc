@@ -281,10 +281,32 @@ const model::RuntimeEvidence& Scene::runtime() const {
 }
 
 bool says_failure(const model::ForeignDump& dump) {
-  return dump.kind == "oom" || dump.kind == "kv_cache" || dump.kind == "pool_exceeded" || dump.kind == "warm_up" ||
-         dump.kind == "bfc_dump" || dump.kind == "host" || dump.kind == "weights" || dump.kind == "program" ||
-         dump.kind == "buffer" || dump.kind == "device" || dump.kind == "scratch" || dump.kind == "refused" ||
-         mentions(dump.message, {"less than desired", "error in memory profiling"});
+  using enum model::ForeignKind;
+  switch (dump.kind) {
+    case kOutOfMemory:
+    case kRefused:
+    case kBfcDump:
+    case kPoolExceeded:
+    case kWarmUp:
+    case kKvCache:
+    case kWeights:
+    case kProgram:
+    case kScratch:
+    case kDevice:
+    case kBuffer:
+    case kHost:
+      return true;
+    case kComputeBuffers:
+    case kPinned:
+    case kLibrary:
+    case kTactic:
+    case kCard:
+    case kMemoryProfile:
+    case kCudaGraphs:
+    case kSetting:
+      break;
+  }
+  return mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
 namespace {
@@ -330,8 +352,9 @@ const model::Remarkable* find_remark(const Scene& scene, std::string_view kind) 
 
 bool is_of_host(const Scene& scene, const model::ToldSentence& told) {
   if (told.of != model::ToldOf::kUnknown) return told.of == model::ToldOf::kHost;
-  const bool shows_host = std::ranges::any_of(
-      scene.texts.host, [](const model::HostInfo& info) { return info.kind == "free" || info.kind == "meminfo"; });
+  const bool shows_host = std::ranges::any_of(scene.texts.host, [](const model::HostInfo& info) {
+    return info.kind == model::HostTable::kFree || info.kind == model::HostTable::kMeminfo;
+  });
   return shows_host && scene.oom == nullptr && scene.texts.gpu_status.empty();
 }
 
@@ -340,7 +363,7 @@ bool ranks_share_card(const Scene& scene) { return messages_share_card(scene) ||
 const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
   const model::ForeignDump* fullest = nullptr;
   for (const model::ForeignDump& dump : texts.foreign) {
-    const bool lays_out = dump.kind == "memory_profile" && mentions(dump.program, {"vllm", "sglang"});
+    const bool lays_out = dump.kind == model::ForeignKind::kMemoryProfile && mentions(dump.program, {"vllm", "sglang"});
     if (lays_out && (fullest == nullptr || dump.sizes.size() > fullest->sizes.size())) fullest = &dump;
   }
   return fullest;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/printed_bytes.h"
@@ -30,22 +31,49 @@ struct NamedBytes {
   friend bool operator==(const NamedBytes&, const NamedBytes&) = default;
 };
 
+// What a line of another program's tells.
+enum class ForeignKind {
+  kOutOfMemory,
+  kRefused,         // an amount that an allocator of whatever name did not give
+  kBfcDump,         // TensorFlow's account of its pool
+  kPoolExceeded,    // RMM: the pool's own limit
+  kWarmUp,          // a server's trial with the greatest batch
+  kKvCache,         // there is no room for the cache of keys and values
+  kWeights,         // llama.cpp: for a model's weights
+  kComputeBuffers,  // llama.cpp: for what it computes in
+  kProgram,         // XLA: what a compiled program needs is more than the card has
+  kScratch,         // a TPU's memory on the chip
+  kDevice,          // a TPU's memory
+  kBuffer,          // MLX: more in one piece than may be
+  kHost,            // the host's memory
+  kPinned,          // the host's, page-locked
+  kLibrary,         // a handle that could not be made
+  kTactic,          // TensorRT leaves out a kernel that would need more
+  kCard,            // what is free and what there is, without an error
+  kMemoryProfile,   // how a server has laid out the card, without an error
+  kCudaGraphs,      // what a server's graphs took
+  kSetting,         // XLA_PYTHON_CLIENT_PREALLOCATE is spoken of
+};
+
 // Memory errors and dumps that are not PyTorch's.
 struct ForeignDump {
   SourceLine at;
   Speaker speaker;
   std::string program;  // tensorflow, jax, vllm, rmm, paddle, onnxruntime, tensorrt, llama.cpp, cupy, numba, ...
-  std::string kind;     // bfc_dump, oom, kv_cache, memory_profile, pool_exceeded, ...
+  ForeignKind kind = ForeignKind::kOutOfMemory;
   std::string message;
   std::vector<NamedBytes> sizes;          // requested, limit, in_use, max_in_use, ... as the program names them
   std::map<std::string, double> numbers;  // fractions and counts
   friend bool operator==(const ForeignDump&, const ForeignDump&) = default;
 };
 
+enum class HostTable { kDf, kFree, kUlimit, kMeminfo, kDocker };
+std::string_view to_string(HostTable table);  // "df", "free", "ulimit", "meminfo", "docker"
+
 // A table or line about the host: df, free, ulimit, /proc/meminfo, docker's shm size.
 struct HostInfo {
   SourceLine at;
-  std::string kind;               // df, free, ulimit, meminfo, wsl
+  HostTable kind = HostTable::kDf;
   std::string subject;            // the mount point, the limit's name
   std::vector<NamedBytes> sizes;  // total, used, available, limit
   bool unlimited = false;

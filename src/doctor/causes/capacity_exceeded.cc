@@ -71,8 +71,9 @@ std::string with_sizes(std::string words, const model::ForeignDump& dump) {
 
 // XLA knows before it starts that a program needs more than the device has.
 bool look_at_program(const Scene& scene, Draft& draft) {
-  const auto program = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
-                                    [](const model::ForeignDump& dump) { return dump.kind == "program"; });
+  const auto program =
+      std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
+                   [](const model::ForeignDump& dump) { return dump.kind == model::ForeignKind::kProgram; });
   if (program == scene.texts.foreign.end()) return false;
   draft.weigh(0.85).title("The compiled program needs more than the device has");
   draft.because(program->at, with_sizes("the compiler's own words", *program));
@@ -86,8 +87,9 @@ bool look_at_program(const Scene& scene, Draft& draft) {
 // A TPU's own words for one buffer: nothing but what lives on it takes its memory.
 bool look_at_tpu(const Scene& scene, Draft& draft) {
   const auto refused =
-      std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
-                   [](const model::ForeignDump& dump) { return dump.program == "tpu" && dump.kind != "scratch"; });
+      std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(), [](const model::ForeignDump& dump) {
+        return dump.program == "tpu" && dump.kind != model::ForeignKind::kScratch;
+      });
   if (refused == scene.texts.foreign.end()) return false;
   draft.weigh(0.6).title("The TPU has too little memory left for this buffer");
   draft.because(refused->at, with_sizes("its own words", *refused));

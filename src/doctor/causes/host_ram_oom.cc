@@ -47,7 +47,7 @@ std::string describe_kill(const model::HostKill& kill) {
 // Another program's own text: Ollama before it loads a model, TensorFlow's allocator of the host.
 bool look_at_foreign(const Scene& scene, Draft& draft) {
   const auto dump = std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(),
-                                 [](const model::ForeignDump& one) { return one.kind == "host"; });
+                                 [](const model::ForeignDump& one) { return one.kind == model::ForeignKind::kHost; });
   if (dump == scene.texts.foreign.end()) return false;
   std::string sizes;
   for (const model::NamedBytes& size : dump->sizes) sizes += ", " + size.name + " " + show(size.bytes);

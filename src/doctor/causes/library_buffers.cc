@@ -35,7 +35,8 @@ void look_at_nccl(const Scene& scene, Draft& draft) {
 void look_at_other_allocators(const Scene& scene, Draft& draft) {
   if (scene.oom != nullptr) return;
   for (const model::ForeignDump& dump : scene.texts.foreign) {
-    const bool is_of_library = dump.kind == "refused" || (dump.kind == "oom" && lowered(dump.program) == "tensorrt");
+    const bool is_of_library = dump.kind == model::ForeignKind::kRefused ||
+                               (dump.kind == model::ForeignKind::kOutOfMemory && lowered(dump.program) == "tensorrt");
     if (!is_of_library || dump.sizes.empty()) continue;
     draft.weigh(0.6).because(
         dump.at, fmt::format("{} asked the driver for {} itself, outside PyTorch's pool, and got none", dump.program,

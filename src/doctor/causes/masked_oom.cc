@@ -49,7 +49,7 @@ int fullness(const Scene& scene) {
     }
   }
   for (const model::ForeignDump& dump : scene.texts.foreign) {
-    if (dump.kind != "card" || dump.sizes.size() < 2) continue;
+    if (dump.kind != model::ForeignKind::kCard || dump.sizes.size() < 2) continue;
     return share(dump.sizes.front().bytes, dump.sizes.back().bytes) < 0.06 ? 1 : -1;
   }
   return 0;

@@ -58,7 +58,7 @@ std::optional<model::Bytes> bytes_of_gtt(std::string_view text) {
 // "Mem:  125Gi  18Gi  101Gi" of free
 Size free_on_host(const Scene& scene) {
   for (const model::HostInfo& info : scene.texts.host) {
-    if (info.kind != "free" && info.kind != "meminfo") continue;
+    if (info.kind != model::HostTable::kFree && info.kind != model::HostTable::kMeminfo) continue;
     for (const std::string_view name : {"available", "free"}) {
       const auto size = std::ranges::find(info.sizes, name, &model::NamedBytes::name);
       if (size != info.sizes.end()) return size->bytes;

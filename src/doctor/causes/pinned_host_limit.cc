@@ -48,7 +48,7 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
   }
   // Other programs say it in words of their own: TensorFlow's pool on the host, llama.cpp's buffers.
   for (const model::ForeignDump& dump : scene.texts.foreign) {
-    if (dump.kind != "pinned") continue;
+    if (dump.kind != model::ForeignKind::kPinned) continue;
     draft.weigh(0.8).because(dump.at, dump.program + " could not pin host memory; the card's own is not meant");
     break;
   }
@@ -59,7 +59,8 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
   }
   if (draft.is_empty()) return;
   for (const model::HostInfo& info : scene.texts.host) {
-    if (info.kind != "ulimit" || !mentions(info.subject, {"locked", "memlock"}) || info.unlimited) continue;
+    if (info.kind != model::HostTable::kUlimit || !mentions(info.subject, {"locked", "memlock"}) || info.unlimited)
+      continue;
     draft.adjust(0.05).because(info.at, "page-locked memory is limited here");
   }
   if (scene.platform.wsl) draft.adjust(0.05).because("under WSL page-locked memory is limited to a part of the host's");

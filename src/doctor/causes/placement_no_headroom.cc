@@ -29,10 +29,10 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
   const model::ForeignDump* buffers = nullptr;
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     if (dump.program != "llama.cpp") continue;
-    if (dump.kind == "kv_cache") return false;  // VF103
-    if (dump.kind == "weights" && weights == nullptr) weights = &dump;
-    if (dump.kind == "compute_buffers" && buffers == nullptr) buffers = &dump;
-    if (dump.kind == "oom" && refused == nullptr) refused = &dump;
+    if (dump.kind == model::ForeignKind::kKvCache) return false;  // VF103
+    if (dump.kind == model::ForeignKind::kWeights && weights == nullptr) weights = &dump;
+    if (dump.kind == model::ForeignKind::kComputeBuffers && buffers == nullptr) buffers = &dump;
+    if (dump.kind == model::ForeignKind::kOutOfMemory && refused == nullptr) refused = &dump;
   }
   if (weights == nullptr && refused == nullptr && buffers == nullptr) return false;
   draft.weigh(weights != nullptr ? 0.72 : buffers != nullptr ? 0.68 : 0.55);

@@ -16,8 +16,8 @@ bool is_of_a_pool(const model::ForeignDump& dump) {
   if (mentions(program,
                {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl", "mlx", "tpu"}))
     return false;
-  return program != "cuda" && dump.kind != "program" && dump.kind != "refused" && dump.kind != "host" &&
-         says_failure(dump);
+  return program != "cuda" && dump.kind != model::ForeignKind::kProgram && dump.kind != model::ForeignKind::kRefused &&
+         dump.kind != model::ForeignKind::kHost && says_failure(dump);
 }
 
 // XLA's pool for JAX is TensorFlow's allocator, and says the same words: whose it is, the text around them tells.

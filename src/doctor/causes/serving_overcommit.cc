@@ -17,7 +17,7 @@ const model::ForeignDump* find_words(const Scene& scene) {
   const auto found =
       std::find_if(scene.texts.foreign.begin(), scene.texts.foreign.end(), [](const model::ForeignDump& dump) {
         const bool server = mentions(dump.program, {"vllm", "sglang", "tgi", "lmdeploy"}) && says_failure(dump);
-        return server || (dump.program == "llama.cpp" && dump.kind == "kv_cache");
+        return server || (dump.program == "llama.cpp" && dump.kind == model::ForeignKind::kKvCache);
       });
   return found == scene.texts.foreign.end() ? nullptr : &*found;
 }
@@ -74,7 +74,7 @@ void offer_room_for_cache(const Scene& scene, const model::ForeignDump& words, D
 }
 
 void offer_vllm(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
-  if (words != nullptr && words->kind == "kv_cache") return offer_room_for_cache(scene, *words, draft);
+  if (words != nullptr && words->kind == model::ForeignKind::kKvCache) return offer_room_for_cache(scene, *words, draft);
   double seen = setting(scene, "gpu_memory_utilization");
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     if (const double told = number_of(&dump, "gpu_memory_utilization"); told > 0) seen = told;
@@ -101,7 +101,7 @@ void offer_vllm(const Scene& scene, const model::ForeignDump* words, Draft& draf
 
 void offer_sglang(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
   const double seen = setting(scene, "mem_fraction_static");
-  if (words != nullptr && words->kind == "kv_cache") {
+  if (words != nullptr && words->kind == model::ForeignKind::kKvCache) {
     draft.fix({"Give weights and cache a larger share of the card",
                fmt::format("--mem-fraction-static {:.2f}", seen > 0 ? std::min(seen + 0.05, 0.95) : 0.9), std::nullopt,
                "less room for activations and graphs", Applicability::kMayBeWrong});

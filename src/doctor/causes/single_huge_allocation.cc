@@ -19,7 +19,7 @@ constexpr double kNonsense = 100;  // times the card: a bug in a size, VF110
 // A Mac's GPU has a limit for one buffer, below what it has in all.
 bool look_at_metal(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump& dump : scene.texts.foreign) {
-    if (dump.kind != "buffer" || dump.sizes.empty()) continue;
+    if (dump.kind != model::ForeignKind::kBuffer || dump.sizes.empty()) continue;
     draft.weigh(0.85).because(dump.at, fmt::format("{} asked for as one buffer: more than this GPU gives to any",
                                                    show(dump.sizes.front().bytes)));
     draft.fix({"Compute it in chunks: shorter prompts, or the prompt in parts", "--prefill-step-size 512  # mlx_lm",

@@ -66,7 +66,7 @@ void offer_smaller_blocks(const Scene& scene, const model::LibraryError& error, 
 // XLA's kernels have theirs on a TPU: vmem, 16 MiB and more within the core.
 void look_at_tpu_scratch(const Scene& scene, Draft& draft) {
   const auto found = std::ranges::find_if(scene.texts.foreign, [](const model::ForeignDump& dump) {
-    return dump.program == "tpu" && dump.kind == "scratch";
+    return dump.program == "tpu" && dump.kind == model::ForeignKind::kScratch;
   });
   if (found == scene.texts.foreign.end()) return;
   draft.weigh(0.88).title("A kernel asks for more of the TPU core's own memory (vmem) than there is");

@@ -123,7 +123,8 @@ std::vector<Fact> collect_facts(const model::Evidence& evidence) {
       facts.add_number(dump.program + "." + name, std::optional(number), dump.at);
   }
   for (const auto& info : evidence.host) {
-    const std::string name = "host." + info.kind + (info.subject.empty() ? "" : "." + info.subject) + ".";
+    const std::string name =
+        "host." + std::string(to_string(info.kind)) + (info.subject.empty() ? "" : "." + info.subject) + ".";
     for (const auto& size : info.sizes) facts.add(name + size.name, size.bytes, info.at);
   }
   for (const auto& point : evidence.training) add_training(facts, point);

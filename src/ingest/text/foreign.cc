@@ -15,6 +15,7 @@ namespace vramfit::ingest {
 namespace {
 
 using model::ForeignDump;
+using model::ForeignKind;
 
 constexpr std::size_t kLongestForeignMessage = 400;  // bytes
 constexpr int kMostForeignIdleLines = 200;  // lines of a TensorFlow dump that tell nothing (it prints each chunk)
@@ -115,18 +116,18 @@ class ForeignReader final : public TextReader {
     dump->speaker = line.speaker;
     // An error without an amount, below the line that asked for it.
     std::string_view above = line.before;
-    if (dump->kind == "oom" && dump->sizes.empty() && dump->program != "tensorflow") {
+    if (dump->kind == ForeignKind::kOutOfMemory && dump->sizes.empty() && dump->program != "tensorflow") {
       if (const auto requested = find_requested(take_line_above(above)))
         dump->sizes.push_back({"requested", *requested});
     }
     idle_ = 0;
     // The lines of one TensorFlow dump are one dump.
-    if (open_ && dump->program == "tensorflow" && dump->kind == "bfc_dump") {
+    if (open_ && dump->program == "tensorflow" && dump->kind == ForeignKind::kBfcDump) {
       for (auto& size : dump->sizes) open_->sizes.push_back(std::move(size));
       return;
     }
     finish(sink);
-    if (dump->program == "tensorflow" && (dump->kind == "bfc_dump" || dump->sizes.size() == 1)) {
+    if (dump->program == "tensorflow" && (dump->kind == ForeignKind::kBfcDump || dump->sizes.size() == 1)) {
       open_ = std::move(*dump);
     } else {
       keep(std::move(*dump), sink);
@@ -156,7 +157,7 @@ class ForeignReader final : public TextReader {
       if (const auto bytes = cursor.take_integer(); bytes && *bytes >= 0 && !name.empty()) {
         std::erase_if(open_->sizes, [&](const model::NamedBytes& one) { return one.name == name; });
         open_->sizes.push_back({std::string(name), model::exactly(model::held_within_limit(*bytes))});
-        open_->kind = "bfc_dump";
+        open_->kind = ForeignKind::kBfcDump;
       }
       idle_ = 0;
       return true;
@@ -255,12 +256,12 @@ std::optional<ForeignDump> parse_foreign(std::string_view text) {
   for (const ForeignShape& shape : foreign_shapes()) {
     if (!contains_ignoring_case(text, shape.words) || !is_meant(shape, text)) continue;
     ForeignDump dump{.program = std::string(shape.program),
-                     .kind = std::string(shape.kind),
+                     .kind = shape.kind,
                      .message = cut_text(trim(text), kLongestForeignMessage)};
     read_fields(shape, text, dump);
     if (shape.program == "tensorflow") {
       read_tensor(text, dump);
-      if (text.contains("device:CPU") || text.contains("by allocator cpu")) dump.kind = "host";
+      if (text.contains("device:CPU") || text.contains("by allocator cpu")) dump.kind = ForeignKind::kHost;
     }
     return dump;
   }

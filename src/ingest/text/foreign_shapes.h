@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "model/other_programs.h"
+
 namespace vramfit::ingest {
 
 // A size behind `label`, kept as `name`. `unit` is of a number without one; 0: such a number is none.
@@ -20,7 +22,8 @@ struct ForeignNumber {
 
 // Lines that are known by `words` (all lower case). Fields whose label is empty are unused.
 struct ForeignShape {
-  std::string_view words, program, kind;
+  std::string_view words, program;
+  model::ForeignKind kind = model::ForeignKind::kOutOfMemory;
   std::array<ForeignSize, 5> sizes{};
   std::array<ForeignNumber, 3> numbers{};
 };

@@ -11,6 +11,7 @@ namespace vramfit::ingest {
 namespace {
 
 using model::HostInfo;
+using model::HostTable;
 
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> found;
@@ -40,7 +41,7 @@ std::optional<HostInfo> df_row(std::string_view text, std::string_view header) {
                             : header.contains("1K-blocks") ? kKib
                             : header.contains("1G-blocks") ? kGib
                                                            : 0;
-  HostInfo info{.kind = "df", .subject = std::string(row.back())};
+  HostInfo info{.kind = HostTable::kDf, .subject = std::string(row.back())};
   add_size(info, "total", row[percent - 3], unit == 0 ? (row[percent - 3] == "0" ? 1 : 0) : unit);
   add_size(info, "used", row[percent - 2], unit == 0 ? (row[percent - 2] == "0" ? 1 : 0) : unit);
   add_size(info, "available", row[percent - 1], unit == 0 ? (row[percent - 1] == "0" ? 1 : 0) : unit);
@@ -52,7 +53,7 @@ std::optional<HostInfo> df_row(std::string_view text, std::string_view header) {
 std::optional<HostInfo> free_row(std::string_view text) {
   const auto row = words(text);
   if (row.size() < 4 || (row[0] != "Mem:" && row[0] != "Swap:")) return std::nullopt;
-  HostInfo info{.kind = "free", .subject = row[0] == "Mem:" ? "memory" : "swap"};
+  HostInfo info{.kind = HostTable::kFree, .subject = row[0] == "Mem:" ? "memory" : "swap"};
   static constexpr std::array<std::string_view, 6> kColumns{"total", "used", "free", "shared", "cache", "available"};
   // Without -h the unit is not printed, and the numbers say nothing.
   for (std::size_t i = 1; i < row.size() && i <= kColumns.size(); ++i)
@@ -64,7 +65,7 @@ std::optional<HostInfo> free_row(std::string_view text) {
 std::optional<HostInfo> ulimit_row(std::string_view text) {
   const std::size_t unit = text.find("(kbytes, -");
   if (unit == std::string_view::npos) return std::nullopt;
-  HostInfo info{.kind = "ulimit", .subject = std::string(trim(text.substr(0, unit)))};
+  HostInfo info{.kind = HostTable::kUlimit, .subject = std::string(trim(text.substr(0, unit)))};
   const std::size_t close = text.find(')', unit);
   const std::string_view value = close == std::string_view::npos ? std::string_view() : trim(text.substr(close + 1));
   info.unlimited = value == "unlimited";
@@ -82,7 +83,7 @@ std::optional<HostInfo> meminfo_row(std::string_view text) {
   for (const std::string_view one : kNames) known |= one == name;
   if (!known || !cursor.take(":")) return std::nullopt;
   cursor.skip_blanks();
-  HostInfo info{.kind = "meminfo", .subject = std::string(name)};
+  HostInfo info{.kind = HostTable::kMeminfo, .subject = std::string(name)};
   if (cursor.rest().ends_with(" kB")) add_size(info, "size", cursor.rest(), 0);
   return info.sizes.empty() ? std::nullopt : std::optional(info);
 }
@@ -90,7 +91,7 @@ std::optional<HostInfo> meminfo_row(std::string_view text) {
 // docker inspect: "ShmSize": 67108864,
 std::optional<HostInfo> shm_size(std::string_view text) {
   if (!text.contains("\"ShmSize\"")) return std::nullopt;
-  HostInfo info{.kind = "docker", .subject = "/dev/shm"};
+  HostInfo info{.kind = HostTable::kDocker, .subject = "/dev/shm"};
   if (const auto size = integer_after(text, "\"ShmSize\""); size && *size >= 0)
     info.sizes.push_back({"total", model::exactly(model::held_within_limit(*size))});
   return info.sizes.empty() ? std::nullopt : std::optional(info);

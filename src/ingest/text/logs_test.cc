@@ -187,7 +187,7 @@ TEST(Foreign, dumps_of_tensorflow_and_others) {
       "I tensorflow/bfc_allocator.cc:1101] Sum Total of in-use chunks: 9.67GiB\nStats: \nLimit:                     "
       "10411742004\nInUse:                     10388307968\n");
   ASSERT_EQ(evidence.foreign.size(), 1u);
-  EXPECT_EQ(evidence.foreign[0].kind, "bfc_dump");
+  EXPECT_EQ(evidence.foreign[0].kind, model::ForeignKind::kBfcDump);
   const auto size = [&](std::string_view name) {
     for (const auto& one : evidence.foreign[0].sizes) {
       if (one.name == name) return one.bytes;
@@ -206,9 +206,10 @@ TEST(Foreign, dumps_of_tensorflow_and_others) {
           ->program,
       "jax");
   EXPECT_EQ(parse_foreign("ValueError: No available memory for the cache blocks.")->program, "vllm");
-  EXPECT_EQ(parse_foreign("alloc_tensor_range: failed to allocate CUDA0 buffer of size 4096")->kind, "weights");
+  EXPECT_EQ(parse_foreign("alloc_tensor_range: failed to allocate CUDA0 buffer of size 4096")->kind,
+            model::ForeignKind::kWeights);
   EXPECT_EQ(parse_foreign("ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4096")->kind,
-            "compute_buffers");
+            model::ForeignKind::kComputeBuffers);
   EXPECT_FALSE(parse_foreign("  current device: 0, in function alloc at other.cu:10"));
   EXPECT_EQ(
       parse_foreign(

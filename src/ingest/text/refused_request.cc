@@ -61,7 +61,7 @@ std::optional<model::ForeignDump> parse_refused_request(std::string_view text) {
   model::ForeignDump dump{.at = {},
                           .speaker = {},
                           .program = find_allocator_name(text),
-                          .kind = "refused",
+                          .kind = model::ForeignKind::kRefused,
                           .message = cut_text(trim(text), kLongestRefusal),
                           .sizes = {},
                           .numbers = {}};
