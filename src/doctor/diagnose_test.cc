@@ -140,7 +140,7 @@ TEST(Diagnose, a_leak_outranks_fragmentation_whose_cure_buys_few_steps) {
   Case given = case_of({0.5, 24, 0.1, 22.0, 1.5});
   EXPECT_EQ(first_label(given), "fragmentation");
   model::TensorGroup held;
-  held.holder.kind = "attribute";
+  held.holder.kind = model::HolderKind::kAttribute;
   held.holder.name = "self.log['outs'][0]";
   held.holder.container = "list";
   held.holder.length = held.tensors = 100;
@@ -222,32 +222,36 @@ std::string first_cure(model::Holder holder, bool has_graph = false) {
 }
 
 TEST(Leak, cures_fit_what_holds_the_tensors) {
-  EXPECT_TRUE(first_cure({.kind = "global",
+  EXPECT_TRUE(first_cure({.kind = model::HolderKind::kGlobal,
                           .name = "stream[7][0]",
                           .container = "list",
                           .length = 40,
                           .chain = {"global stream", "cycle", "list of 40"}})
                   .contains("for batch in loader"));
-  EXPECT_TRUE(first_cure({.kind = "global",
+  EXPECT_TRUE(first_cure({.kind = model::HolderKind::kGlobal,
                           .name = "ahead[0]",
                           .container = "tuple",
                           .length = 2,
                           .chain = {"global ahead", "_tee", "_tee_dataobject"}})
                   .contains("second iterator"));
-  EXPECT_TRUE(first_cure({.kind = "global", .name = "pool -> default of pool()[0][3]", .container = "list"})
-                  .contains("seen=None"));
-  EXPECT_TRUE(first_cure({.kind = "attribute", .name = "adam.state", .container = "defaultdict", .length = 9})
-                  .contains("param_groups"));
-  EXPECT_TRUE(first_cure({.kind = "object", .name = "GateBackward.out"}, true).contains("save_for_backward"));
-  EXPECT_TRUE(first_cure({.kind = "exception", .name = "failed[2] -> h", .container = "list", .length = 9})
-                  .contains("str(error)"));
+  EXPECT_TRUE(
+      first_cure({.kind = model::HolderKind::kGlobal, .name = "pool -> default of pool()[0][3]", .container = "list"})
+          .contains("seen=None"));
+  EXPECT_TRUE(
+      first_cure({.kind = model::HolderKind::kAttribute, .name = "adam.state", .container = "defaultdict", .length = 9})
+          .contains("param_groups"));
+  EXPECT_TRUE(
+      first_cure({.kind = model::HolderKind::kObject, .name = "GateBackward.out"}, true).contains("save_for_backward"));
+  EXPECT_TRUE(
+      first_cure({.kind = model::HolderKind::kException, .name = "failed[2] -> h", .container = "list", .length = 9})
+          .contains("str(error)"));
 }
 
 TEST(Leak, no_name_leads_to_it_is_said_only_where_none_does) {
   Case given = cut_run(100, 90);
   auto& holders = given.run->evidence.growth[0].holders;
   holders[0] = {};
-  holders[0].holder.kind = "unknown";
+  holders[0].holder.kind = model::HolderKind::kUnknown;
   holders[0].bytes = Bytes::mib(3);
   const auto says_so = [&] {
     const model::Finding first = diagnose(given).findings.at(0);
@@ -255,7 +259,8 @@ TEST(Leak, no_name_leads_to_it_is_said_only_where_none_does) {
   };
   EXPECT_TRUE(says_so());
   holders.push_back(holders[0]);
-  holders[1].holder = {.kind = "attribute", .name = "spy.norms[5]['weight']", .container = "dict", .length = 41};
+  holders[1].holder = {
+      .kind = model::HolderKind::kAttribute, .name = "spy.norms[5]['weight']", .container = "dict", .length = 41};
   EXPECT_FALSE(says_so());
 }
 

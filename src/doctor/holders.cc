@@ -8,9 +8,10 @@
 namespace vramfit::doctor {
 
 std::string describe(const model::Holder& holder) {
-  if (holder.kind == "unknown" && holder.name.empty()) return "something that was not found";
-  std::string text = holder.kind == "graph" ? "an autograd graph" : holder.kind;
-  if (holder.kind == "object") text = "an object that no name leads to,";
+  if (holder.kind == model::HolderKind::kUnknown && holder.name.empty()) return "something that was not found";
+  std::string text =
+      holder.kind == model::HolderKind::kGraph ? "an autograd graph" : std::string(to_string(holder.kind));
+  if (holder.kind == model::HolderKind::kObject) text = "an object that no name leads to,";
   if (!holder.name.empty()) text += " `" + holder.name + "`";
   if (!holder.container.empty() && holder.length >= 0) {
     text += fmt::format(" (in a {} of {})", holder.container, holder.length);
@@ -54,7 +55,7 @@ std::optional<Remedy> remedy_of_object(const model::Holder& holder) {
     return Remedy{"weakref.finalize keeps its arguments until the object dies: give it no tensor, or let the object go",
                   "weakref.finalize(obj, report, value.item())"};
   }
-  if (holder.kind == "object" && name.substr(0, name.find('.')).ends_with("Backward")) {
+  if (holder.kind == model::HolderKind::kObject && name.substr(0, name.find('.')).ends_with("Backward")) {
     return Remedy{
         "An output kept as an attribute of ctx is a cycle through C++ that no collector sees: save it by name",
         "ctx.save_for_backward(x, y)  # not ctx.y = y"};

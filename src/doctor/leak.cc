@@ -113,7 +113,7 @@ bool has_holder(const model::Growth& growth) {
   return std::ranges::any_of(growth.holders, [](const model::TensorGroup& held) { return !held.holder.name.empty(); });
 }
 
-bool is_told(const model::Holder& holder) { return holder.kind != "unknown" || !holder.name.empty(); }
+bool is_told(const model::Holder& holder) { return holder.kind != model::HolderKind::kUnknown || !holder.name.empty(); }
 
 bool is_of_passes(const model::Growth& growth) { return growth.unit == "pass"; }
 
@@ -132,8 +132,8 @@ std::string when_full(const model::Growth& growth) {
 }
 
 void offer_for_hooks(const model::Growth& growth, Draft& draft) {
-  const auto held = std::ranges::find(
-      growth.holders, "hook", [](const model::TensorGroup& group) -> const std::string& { return group.holder.kind; });
+  const auto held = std::ranges::find(growth.holders, model::HolderKind::kHook,
+                                      [](const model::TensorGroup& group) { return group.holder.kind; });
   if (held == growth.holders.end() || held->bytes.count() * 10 < growth.holders.front().bytes.count()) return;
   const std::string where = held->holder.filled_at.empty() ? "" : " (" + held->holder.filled_at.front() + ")";
   draft.fix({"Register the hook once, before the loop, and let it overwrite what it keeps" + where,

@@ -232,7 +232,7 @@ void apply_attention(const notes::AttentionScores& note, RuntimeEvidence& eviden
 }
 
 void apply_graph_kept(const notes::GraphKept& note, RuntimeEvidence& evidence) {
-  (note.option == "create_graph" ? evidence.create_graph : evidence.retain_graph) = true;
+  (note.option == model::notes::GraphOption::kCreateGraph ? evidence.create_graph : evidence.retain_graph) = true;
   if (evidence.retain_graph_line.empty()) evidence.retain_graph_line = note.line;
 }
 

@@ -46,7 +46,7 @@ void read_identity(const model::Notes& notes, Process& process) {
   };
   for (const auto& note : notes.process) {
     take_rank(note);
-    if (!note.role.empty()) process.role = note.role;
+    if (note.role != model::notes::ProcessRole::kUnread) process.role = to_string(note.role);
   }
   for (const auto& rank : notes.rank) take_rank(rank);
   for (const auto& role : notes.role) process.role = role.role;

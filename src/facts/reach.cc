@@ -26,14 +26,8 @@ void add_ranges(const std::vector<notes::LineRange>& ranges, std::set<int>& line
 }
 
 model::Unreached unreached_of(const notes::UnreachedLines& gap) {
-  return {gap.file,
-          static_cast<int>(gap.line),
-          static_cast<int>(gap.last_line),
-          gap.place,
-          gap.code,
-          gap.why.value_or(gap.when),
-          gap.card == "yes" || gap.card == "no" ? gap.card : "unknown",
-          static_cast<int>(gap.column)};
+  return {gap.file, static_cast<int>(gap.line), static_cast<int>(gap.last_line),  gap.place,
+          gap.code, gap.why.value_or(gap.when), std::string(to_string(gap.card)), static_cast<int>(gap.column)};
 }
 
 void apply_coverage(const notes::Coverage& note, Reach& reach) {

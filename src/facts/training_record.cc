@@ -24,16 +24,31 @@ void add_step(const notes::TrainingStep& note, TrainingRecord& record) {
   record.steps.push_back(std::move(step));
 }
 
+Tensors* tensors_of(notes::TensorKind kind, TrainingRecord& record) {
+  using enum notes::TensorKind;
+  switch (kind) {
+    case kGradient:
+      return &record.gradients;
+    case kUpdate:
+      return &record.updates;
+    case kBuffer:
+      return &record.buffers;
+    case kAverage:
+      return &record.averages;
+    case kAverageInOrder:
+      return &record.averages_in_order;
+    case kOutput:
+      return &record.outputs;
+    case kInput:
+      return &record.inputs;
+    case kUnread:
+      break;
+  }
+  return nullptr;
+}
+
 void add_tensor(const notes::TrainingTensor& note, TrainingRecord& record) {
-  Tensors* tensors = note.what == "gradient"           ? &record.gradients
-                     : note.what == "update"           ? &record.updates
-                     : note.what == "buffer"           ? &record.buffers
-                     : note.what == "average"          ? &record.averages
-                     : note.what == "average_in_order" ? &record.averages_in_order
-                     : note.what == "input"            ? &record.inputs
-                     : note.what == "output"           ? &record.outputs
-                                                       : nullptr;
-  if (tensors != nullptr) (*tensors)[note.index] = note.values;
+  if (Tensors* tensors = tensors_of(note.what, record)) (*tensors)[note.index] = note.values;
 }
 
 }  // namespace

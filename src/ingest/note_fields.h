@@ -3,6 +3,7 @@
 #ifndef VRAMFIT_INGEST_NOTE_FIELDS_H
 #define VRAMFIT_INGEST_NOTE_FIELDS_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,6 +36,17 @@ bool read(const nlohmann::json& from, bool& into, UnreadFields& unread);
 bool read(const nlohmann::json& from, double& into, UnreadFields& unread);  // "nan", "inf", "-inf": no number
 bool read(const nlohmann::json& from, base::Bytes& into, UnreadFields& unread);
 bool read(const nlohmann::json& from, model::notes::Scalar& into, UnreadFields& unread);
+
+// A text that is one of a few words, of which the first stands for none: any other is a value of another type.
+template <class Word, std::size_t count>
+bool read_word(const nlohmann::json& from, const std::array<std::string_view, count>& words, Word& into,
+               UnreadFields& unread) {
+  std::size_t place = from.is_string() ? 1 : count;
+  while (place < count && from.get_ref<const std::string&>() != words[place]) ++place;
+  if (place == count) return ++unread.count, false;
+  into = static_cast<Word>(place);
+  return true;
+}
 
 template <class T>
 bool read(const nlohmann::json& from, std::optional<T>& into, UnreadFields& unread) {

@@ -44,7 +44,7 @@ TEST(NoteFields, a_word_that_is_none_of_the_fields_is_counted_and_left_out) {
   UnreadFields unread;
   const model::Notes notes =
       read_one({{"kind", "training_tensor"}, {"what", "color"}, {"index", "0"}, {"values", {1}}}, unread);
-  EXPECT_EQ(notes.training_tensor.at(0).what, "");
+  EXPECT_EQ(notes.training_tensor.at(0).what, model::notes::TensorKind::kUnread);
   EXPECT_EQ(unread.names, std::vector<std::string>{"what"});
   read_one({{"kind", "cut"}, {"what", 3}, {"text", "x"}}, unread);
   read_one({{"kind", "cut"}, {"text", "x"}}, unread);
@@ -85,7 +85,7 @@ TEST(NoteFields, entries_of_a_list_that_cannot_be_read_are_left_out) {
   ASSERT_EQ(coverage.executed.size(), 1u);
   EXPECT_EQ(coverage.executed.at("train.py"), (std::vector<model::notes::LineRange>{{1, 4}, {8, 9}}));
   ASSERT_EQ(coverage.unreached.size(), 1u);
-  EXPECT_EQ(coverage.unreached[0].card, "unknown") << "a default of the contract";
+  EXPECT_EQ(coverage.unreached[0].card, model::notes::UsesCard::kUnknown) << "a default of the contract";
   EXPECT_EQ(unread.count, 4);
 }
 

@@ -21,6 +21,7 @@ using base::Bytes;
 
 // The named thing at the end of the chain of references that keeps an object alive.
 using Holder = notes::Holder;
+using HolderKind = notes::HolderKind;
 
 // Tensors of one line, kept by one holder.
 using TensorGroup = notes::TensorGroup;

@@ -11,7 +11,7 @@ using nlohmann::ordered_json;
 namespace {
 
 ordered_json holder_json(const model::Holder& holder) {
-  return {{"kind", holder.kind},
+  return {{"kind", to_string(holder.kind)},
           {"name", or_null(holder.name)},
           {"where", or_null(holder.where)},
           {"container", or_null(holder.container)},

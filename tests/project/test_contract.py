@@ -258,8 +258,10 @@ def test_a_type_that_nobody_knows_is_refused(root: Path, tmp_path: Path) -> None
 def test_a_field_of_words_takes_no_other(root: Path, tmp_path: Path) -> None:
     assert generate(root, str(tmp_path)).returncode == 0
     made = (tmp_path / "ingest" / "note_readers.inc").read_text()
-    assert 'object.need_word("role", into.role, {"main", "child"});' in made  # of a Literal with a name
-    assert 'object.take_word("card", into.card, {"yes", "no", "unknown"});' in made
+    assert 'object.need_word("role", into.role, {"worker"});' in made
+    records = (tmp_path / "model" / "note_records.h").read_text()
+    assert "enum class UsesCard { kUnread, kYes, kNo, kUnknown };" in records  # a Literal with a name
+    assert "UsesCard card = UsesCard::kUnknown;" in records and "read_word(from, notes::kUsesCardWords, into" in made
     assert '"\\"average_in_order\\""' in (tmp_path / "notes.dict").read_text()
 
 

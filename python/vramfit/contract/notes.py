@@ -17,6 +17,21 @@ UsesCard = Literal["yes", "no", "unknown"]
 GraphOption = Literal["retain_graph", "create_graph"]
 TensorKind = Literal["gradient", "update", "buffer", "average", "average_in_order", "output", "input"]
 
+HolderKind = Literal[
+    "global",
+    "local",
+    "attribute",  # of a module or an object that a global or local names
+    "closure",
+    "hook",
+    "exception",
+    "notebook",  # Out[], _, _12
+    "generator",
+    "class",
+    "object",  # of a class of the script's, which no name leads to
+    "graph",  # only autograd holds it
+    "unknown",
+]
+
 # -- the process
 
 
@@ -512,10 +527,7 @@ class ServerMemory(Note, kind="server_memory"):
 class Holder(Record):
     """The named thing at the end of the chain of references that keeps a tensor alive."""
 
-    # global, local, attribute (of a module or an object that a global or local names), closure, hook, exception,
-    # notebook (Out[], _, _12), generator, class, thread, object (of a class of the script's, which no name leads to),
-    # graph (only autograd holds it), unknown
-    kind: str = "unknown"
+    kind: HolderKind = "unknown"
     name: str = ""  # as the script would write it: "losses[0]", "self.history['loss'][-1]"
     where: str = ""  # local, closure, generator: the function, "train.py:84 in train"; global: the module
     container: str = ""  # type of what holds it directly: "list", "dict", "deque"

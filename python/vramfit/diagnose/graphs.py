@@ -73,13 +73,13 @@ def size_of(function: Any) -> Size:
     return Size(nodes, weights, nodes < _MAX_NODES)
 
 
-def _named_graphs() -> Iterator[tuple[str, str, str, Any]]:
+def _named_graphs() -> Iterator[tuple[str, str, said.HolderKind, Any]]:
     """(name, where, kind, grad_fn) of the script's variables, their attributes and the first items of their lists."""
     count = 0
     for frame in frames.stacks():
         if not frames.is_script(frame.f_code):
             continue
-        kind = "global" if frame.f_code.co_name == "<module>" else "local"
+        kind: said.HolderKind = "global" if frame.f_code.co_name == "<module>" else "local"
         where = frames.place(frame)
         for name, value in frames.variables(frame).items():
             for path, tensor in _tensors(name, value):

@@ -13,11 +13,11 @@ void find_checkpoint_kept_on_gpu_in_run(const Scene& scene, Draft& draft) {
     const bool kept = load.kept.count() > load.on_card.count() / 10;
     draft.weigh(kept ? (scene.run_failed_for_memory() ? 0.9 : 0.7) : (scene.run_failed_for_memory() ? 0.5 : 0.3));
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
-    draft.because(fmt::format(
-        "the run: {} put {} of \"{}\" on the card (map_location {}){}", load.line, show(load.on_card), load.path,
-        load.map_location,
-        kept ? fmt::format("; {} of it stays, held by {} {}", show(load.kept), load.holder.kind, load.holder.name)
-             : std::string()));
+    draft.because(fmt::format("the run: {} put {} of \"{}\" on the card (map_location {}){}", load.line,
+                              show(load.on_card), load.path, load.map_location,
+                              kept ? fmt::format("; {} of it stays, held by {} {}", show(load.kept),
+                                                 to_string(load.holder.kind), load.holder.name)
+                                   : std::string()));
   }
 }
 

@@ -14,8 +14,9 @@ void look_at_holders(const Scene& scene, Draft& draft) {
   for (const model::TensorGroup& held : scene.runtime().oom->holders) {
     const std::string name = lowered(held.holder.name);
     if (!mentions(name, {"ema", "shadow", "best", "copy", "teacher", "backup", "snapshot"})) continue;
-    draft.weigh(0.6).because(fmt::format("the run: {} `{}` holds {} in {} tensors when it ran out", held.holder.kind,
-                                         held.holder.name, show(held.bytes), held.tensors));
+    draft.weigh(0.6).because(fmt::format("the run: {} `{}` holds {} in {} tensors when it ran out",
+                                         to_string(held.holder.kind), held.holder.name, show(held.bytes),
+                                         held.tensors));
   }
 }
 
@@ -36,9 +37,10 @@ void look_at_copies(const Scene& scene, Draft& draft) {
     if (share(copy.bytes, peak) < 0.1 || !harms(copy, scene)) continue;
     draft.weigh(scene.run_failed_for_memory() ? 0.6 : 0.5);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
-    draft.because(fmt::format(
-        "the run: {} tensors of the weights' own shapes, {}, live besides them, held by {} `{}`{}", copy.tensors,
-        show(copy.bytes), copy.holder.kind, copy.holder.name, copy.line.empty() ? "" : ", made at " + copy.line));
+    draft.because(
+        fmt::format("the run: {} tensors of the weights' own shapes, {}, live besides them, held by {} `{}`{}",
+                    copy.tensors, show(copy.bytes), to_string(copy.holder.kind), copy.holder.name,
+                    copy.line.empty() ? "" : ", made at " + copy.line));
   }
 }
 

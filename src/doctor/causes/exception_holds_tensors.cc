@@ -54,18 +54,20 @@ void look_at_retries(const Scene& scene, Draft& draft) {
 void find_exception_holds_tensors(const Scene& scene, Draft& draft) {
   if (scene.runtime().oom) {
     for (const model::TensorGroup& held : scene.runtime().oom->holders) {
-      if (held.holder.kind != "exception" && held.holder.kind != "notebook") continue;
+      if (held.holder.kind != model::HolderKind::kException && held.holder.kind != model::HolderKind::kNotebook)
+        continue;
       draft.weigh(0.88).because(fmt::format("the run: {} held by the {} {} when it ran out", show(held.bytes),
-                                            held.holder.kind, held.holder.name));
+                                            to_string(held.holder.kind), held.holder.name));
     }
   }
   bool is_collected = false;  // of many steps, which no attempt at another batch size makes
   for (const model::Growth& growth : scene.runtime().growth) {
     for (const model::TensorGroup& held : growth.holders) {
-      if (held.holder.kind != "exception" && held.holder.kind != "notebook") continue;
-      draft.weigh(0.95).because(
-          fmt::format("the run: {} kept by the {} {}", show(held.bytes), held.holder.kind, held.holder.name));
-      if (held.holder.kind != "exception") continue;
+      if (held.holder.kind != model::HolderKind::kException && held.holder.kind != model::HolderKind::kNotebook)
+        continue;
+      draft.weigh(0.95).because(fmt::format("the run: {} kept by the {} {}", show(held.bytes),
+                                            to_string(held.holder.kind), held.holder.name));
+      if (held.holder.kind != model::HolderKind::kException) continue;
       if (!is_collected) {
         draft.title(fmt::format("Errors that are kept hold what their frames held, {}: {} holds it{}{}",
                                 rhythm_of(growth), describe_with_line(held.holder),

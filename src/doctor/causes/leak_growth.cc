@@ -161,11 +161,11 @@ std::optional<Remedy> remedy_of_container(const model::Growth& growth, const mod
     return Remedy{"Bound the cache, or empty it between epochs",
                   "@functools.lru_cache(maxsize=8)  # or NAME.cache_clear()"};
   }
-  if (holder.kind == "closure") {
+  if (holder.kind == model::HolderKind::kClosure) {
     return Remedy{"Bind the number, not the tensor, into the function",
                   "value = loss.item()\ncallbacks.append(lambda: value)"};
   }
-  if (holder.kind == "exception") {
+  if (holder.kind == model::HolderKind::kException) {
     return Remedy{"Keep the text of an error, not the error: its traceback holds the frames",
                   "failures.append(str(error))"};
   }
@@ -188,7 +188,7 @@ std::optional<Remedy> remedy_of_container(const model::Growth& growth, const mod
     return Remedy{"Bound what is kept by key, or keep it in host memory",
                   "cache[key] = value.cpu()  # and drop the oldest"};
   }
-  const bool is_nameless = holder.kind == "unknown" || holder.kind == "graph";
+  const bool is_nameless = holder.kind == model::HolderKind::kUnknown || holder.kind == model::HolderKind::kGraph;
   if (is_nameless && !has_holder(growth)) {
     return Remedy{"No name leads to it: a cycle that waits for the collector, or C++; see which",
                   "import gc; gc.collect()  # once an epoch; memory falls: a cycle"};
@@ -201,7 +201,7 @@ bool offer_for_holders(const model::Growth& growth, Draft& draft) {
   for (const model::TensorGroup& held : growth.holders) {
     if (held.bytes.count() * 10 < growth.holders.front().bytes.count()) break;
     const auto of_object = remedy_of_object(held.holder);
-    if (!of_object && held.holder.kind == "hook") {
+    if (!of_object && held.holder.kind == model::HolderKind::kHook) {
       offer_for_hooks(growth, draft);
       return false;
     }

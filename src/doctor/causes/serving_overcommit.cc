@@ -74,7 +74,8 @@ void offer_room_for_cache(const Scene& scene, const model::ForeignDump& words, D
 }
 
 void offer_vllm(const Scene& scene, const model::ForeignDump* words, Draft& draft) {
-  if (words != nullptr && words->kind == model::ForeignKind::kKvCache) return offer_room_for_cache(scene, *words, draft);
+  if (words != nullptr && words->kind == model::ForeignKind::kKvCache)
+    return offer_room_for_cache(scene, *words, draft);
   double seen = setting(scene, "gpu_memory_utilization");
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     if (const double told = number_of(&dump, "gpu_memory_utilization"); told > 0) seen = told;

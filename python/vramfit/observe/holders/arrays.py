@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vramfit.base import frames
+from vramfit.contract import notes as said
 from vramfit.observe.holders.chains import Holder, bounded
 
 
@@ -20,7 +21,7 @@ def array_of_objects_with(target: Any) -> Holder | None:
             for path, array in [(name, value), *((f"{name}.{attribute}", each) for attribute, each in own)]:
                 index = _place_in_array(array, target)
                 if index is not None:
-                    kind = "attribute" if "." in path else "global" if is_module else "local"
+                    kind: said.HolderKind = "attribute" if "." in path else "global" if is_module else "local"
                     chain = [f"{kind} {path}", f"ndarray of {array.size}"]
                     return Holder(kind, f"{path}[{index}]", where, "ndarray", int(array.size), chain)
     return None

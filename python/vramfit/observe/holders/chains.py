@@ -23,7 +23,7 @@ _REGISTERED = re.compile(r"\._(?:modules|buffers|parameters)\['(\w+)'\]")
 class Holder:
     """Where a chain ends, as model::Holder (src/model/runtime_evidence.h)."""
 
-    kind: str = "unknown"
+    kind: said.HolderKind = "unknown"
     name: str = ""
     where: str = ""
     container: str = ""
@@ -44,7 +44,7 @@ class Holder:
         )
 
 
-def describe(chain: list[Any], kind: str, name: str, where: str) -> Holder:
+def describe(chain: list[Any], kind: said.HolderKind, name: str, where: str) -> Holder:
     """The holder at the top of `chain` (top first, the target last)."""
     holder = Holder(kind=kind, name=name, where=where)
     holder.chain.append(f"{kind} {name}" if name else kind)
@@ -82,28 +82,27 @@ def _key(step: str) -> str:
     return step.removeprefix("['").removesuffix("']")
 
 
-def _step(above: Any, below: Any) -> tuple[str, str]:
-    """How `below` is written after `above`, and the kind of holder that this makes of the whole."""
+def _step(above: Any, below: Any) -> tuple[str, said.HolderKind | None]:
+    """How `below` is written after `above`, and the kind of holder that this makes of the whole, if it tells one."""
     if isinstance(above, dict):
         key = next((key for key, value in bounded(above.items()) if value is below), None)
-        special = "hook" if _is_hooks(above, key) else ""
-        return (f"[{_shown(key)}]" if key is not None else "", special)
+        return (f"[{_shown(key)}]" if key is not None else "", "hook" if _is_hooks(above, key) else None)
     if isinstance(above, (list, tuple, deque)):
         index = next((i for i, value in enumerate(bounded(above)) if value is below), None)
         if index is None or isinstance(below, types.CellType):
-            return "", ""
-        return f"[{index}]", ""
+            return "", None
+        return f"[{index}]", None
     if isinstance(above, types.CellType):
         return "", "closure"
     if isinstance(above, types.FunctionType):
-        return _closure_step(above, below), ""
+        return _closure_step(above, below), None
     if isinstance(above, (types.TracebackType, BaseException)):
         return "", "exception"
     if isinstance(above, types.FrameType):
-        return _frame_step(above, below), ""
+        return _frame_step(above, below), None
     if isinstance(above, types.GeneratorType):
         return _frame_step(above.gi_frame, below), "generator"
-    return _attribute_step(above, below), ""
+    return _attribute_step(above, below), None
 
 
 def _shown(key: Any) -> str:

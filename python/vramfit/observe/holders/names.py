@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.base import frames
+from vramfit.contract import notes as said
 
 
 @dataclass
 class Name:
-    kind: str
+    kind: said.HolderKind
     name: str
     where: str
     script: bool  # a name in the user's own code
@@ -21,6 +22,7 @@ class Name:
 def running_names() -> dict[int, Name]:
     """Objects named by running functions; the script's own names win, the innermost first."""
     found: dict[int, Name] = {}
+    kind: said.HolderKind
     for frame in frames.stacks():
         script = frames.is_script(frame.f_code)
         if frame.f_code.co_name == "<module>":
