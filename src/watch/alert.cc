@@ -10,6 +10,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -57,7 +58,7 @@ std::string_view trim(std::string_view text) {
 std::optional<double> take_number(std::string_view& text) {
   double number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{} || number < 0) return std::nullopt;
+  if (problem != std::errc{} || !std::isfinite(number) || number < 0) return std::nullopt;  // it reads "nan" and "inf"
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   text = trim(text);
   return number;

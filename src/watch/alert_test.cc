@@ -33,7 +33,7 @@ TEST(WatchAlert, rules_are_read_in_every_spelling) {
 
 TEST(WatchAlert, rules_that_could_mean_two_things_are_refused) {
   for (const char* text : {"", "mem", "mem>", "mem>90", "mem>90 bananas", "speed>3", "temp>85%", "mem=90%",
-                           "mem>90% for ever", "mem>-1%", "ecc>1GiB"}) {
+                           "mem>90% for ever", "mem>-1%", "ecc>1GiB", "temp>nan", "temp>inf", "temp>85 for nan"}) {
     EXPECT_FALSE(parse_alert(text)) << text;
   }
 }
@@ -46,7 +46,7 @@ TEST(WatchAlert, durations) {
   EXPECT_EQ(parse_duration("10ms").value_or(0), kSecond / 100);
   EXPECT_EQ(parse_duration("2").value_or(0), 2 * kSecond);
   EXPECT_EQ(parse_duration("0.5 s").value_or(0), kSecond / 2);
-  for (const char* text : {"", "s", "-1s", "1y", "1e30"}) EXPECT_FALSE(parse_duration(text)) << text;
+  for (const char* text : {"", "s", "-1s", "1y", "1e30", "nan", "inf"}) EXPECT_FALSE(parse_duration(text)) << text;
 }
 
 model::MachineSample with_used(model::Reading used) {

@@ -1,15 +1,17 @@
 // The providers behind `vramfit check --learn`: one that marks each convolution by the size of its workspace, so that a
 // recording of a real card can be read beside the run, and one that answers what was read so.
 //
-// VRAMFIT_CUDNN_MARK asks for the first. VRAMFIT_CUDNN_LEARNED names the second's file, with a line for each
-// convolution: the workspace of the plan that was taken, the largest of those that were tried, and its key, parted by
-// tabs.
+// VRAMFIT_CUDNN_MARK asks for the first. VRAMFIT_CUDNN_LEARNED names the second's file (learned_file.h).
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
+#include <iterator>
+#include <memory>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "virtual_gpu/cudnn/layer_key.h"
+#include "virtual_gpu/cudnn/learned_file.h"
 #include "virtual_gpu/cudnn/workspace.h"
 #include "virtual_gpu/ledger/ledger.h"
 
@@ -30,20 +32,10 @@ class MarkingProvider final : public WorkspaceProvider {
   std::unique_ptr<WorkspaceProvider> fallback_;
 };
 
-struct Workspaces {
-  int64_t taken = 0, largest = 0;
-};
-
-std::unordered_map<std::string, Workspaces> read_learned(const char* path) {
-  std::unordered_map<std::string, Workspaces> all;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    Workspaces one;
-    std::string key;
-    if (fields >> one.taken >> one.largest && fields.get() == '\t' && std::getline(fields, key)) all[key] = one;
-  }
-  return all;
+std::unordered_map<std::string, LearnedWorkspace> read_learned(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return parse_learned(text);
 }
 
 class LearnedProvider final : public WorkspaceProvider {
@@ -66,7 +58,7 @@ class LearnedProvider final : public WorkspaceProvider {
   }
 
  private:
-  std::unordered_map<std::string, Workspaces> learned_;
+  std::unordered_map<std::string, LearnedWorkspace> learned_;
   std::unique_ptr<WorkspaceProvider> fallback_;
 };
 
