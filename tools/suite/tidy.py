@@ -1,16 +1,20 @@
 """clang-tidy: in CI over what changed since all was looked at, in --all over everything.
 
-`linted_commit` beside this file names the commit at which --all found nothing in any file. What was compiled from a
-file that differs from it, a header among them, is looked at again; where nobody can tell, everything is.
+`linted_commit` beside this file names the commit at which --all found nothing in any file, and under which rules: --all
+writes it itself, where nothing in the folder differs from the commit. What was compiled from a file that differs from
+that commit, a header among them, is looked at again. Where the commit tells nothing, because the rules have changed
+since or are not those that are written beside it, everything is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
 from pathlib import Path
 
 from . import python_environments
@@ -69,15 +73,42 @@ def write_database(folder: Path, in_batches: bool, of: Callable[[str], bool]) ->
     return sorted(entries)
 
 
-def find_changed() -> set[Path] | None:
-    """Files that differ from when all were looked at. None: nobody knows, or what is asked of them has changed."""
-    commit = LINTED.read_text().strip()
+def digest_of_rules(commit: str) -> str | None:
+    """Of all files by which files are judged, as they are at a commit. None: it is not here."""
+    listed = run_git("ls-tree", "-r", commit, folder=ROOT)
+    if listed is None:
+        return None
+    rules = [line for line in listed if any(fnmatch(line.partition("\t")[2], pattern) for pattern in RULES)]
+    return hashlib.sha256("\n".join(rules).encode()).hexdigest()
+
+
+def find_changed() -> tuple[set[Path] | None, str]:
+    """Files that differ from when all were looked at, and since when. None: that tells nothing, and why."""
+    commit, _, digest = LINTED.read_text().strip().partition(" ")
+    known = digest_of_rules(commit)
+    if known is None:
+        return None, f"{commit[:10]}, which {LINTED.name} names, is not here"
+    if digest and digest != known:
+        return None, f"{LINTED.name} was not written under the rules of {commit[:10]}"
     rules = run_git("diff", "--name-only", commit, "--", *RULES)
     changed = run_git("diff", "--name-only", commit)
     new = run_git("ls-files", "--others", "--exclude-standard")
-    if rules is None or changed is None or new is None or rules:
-        return None
-    return {ROOT / name for name in changed + new}
+    if rules is None or changed is None or new is None:
+        return None, "git does not tell what changed"
+    if rules:
+        return None, f"the rules have changed since {commit[:10]}: {', '.join(rules[:3])}"
+    return {ROOT / name for name in changed + new}, f"since {commit[:10]}"
+
+
+def keep_linted() -> str:
+    """Once nothing was found in any file. What is said of it."""
+    head, changed = run_git("rev-parse", "HEAD"), run_git("status", "--porcelain")
+    if not head or changed is None:
+        return "nothing was found; git does not tell in which commit"
+    if [line for line in changed if not line.endswith(LINTED.name)]:
+        return f"nothing was found; {LINTED.name} stays as it is: what is here differs from the commit"
+    LINTED.write_text(f"{head[0]} {digest_of_rules(head[0])}\n")
+    return f"nothing was found: {LINTED.name} now names {head[0][:10]}, and wants to be committed"
 
 
 def read_dependencies() -> dict[str, set[Path]]:
@@ -114,7 +145,7 @@ def check_tidy(tier: str) -> Outcome:
     """With the cheap checks of .clang-tidy over our sources; tests are left out."""
     program = python_environments.tool("clang-tidy")
     database = BUILD / "tidy"
-    changed = None if tier == "all" else find_changed()
+    changed, since = (None, "all") if tier == "all" else find_changed()
     files = write_database(database, in_batches=tier != "all", of=choose_objects(changed))
 
     def tidy(some: list[str]) -> Outcome:
@@ -124,7 +155,9 @@ def check_tidy(tier: str) -> Outcome:
         results = list(pool.map(tidy, [[file] for file in files]))
     total = Outcome(passed=1) if not any(result.failed for result in results) else Outcome(failed=1)
     total.details = [line for result in results for line in result.details]
-    if changed is not None:
-        total.details.append(f"{len(files)} compilations that changed since {LINTED.read_text().strip()[:10]}")
+    if tier != "all":
+        total.details.append(f"{len(files)} compilations: {since}")
+    elif not total.failed:
+        total.details.append(keep_linted())
     total.processor_seconds = sum(result.processor_seconds for result in results)
     return total

@@ -81,3 +81,61 @@ def test_what_was_compiled_from_a_changed_header_is_linted_again(root: Path, tmp
     assert all("_test.dir/" in file or "/testing/" in file for file in neither), neither
     # What the build makes headers of is a change of these headers.
     assert neither < contract < unknown and contract == platforms and copied == neither
+
+
+KEEPS = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from suite import section, tidy
+tidy.ROOT = Path.cwd()
+tidy.LINTED = tidy.ROOT / "linted_commit"
+tidy.run_git = lambda *words, folder=None: section.run_git(*words, folder=tidy.ROOT)
+if "keep" in sys.argv:
+    print(tidy.keep_linted())
+changed, since = tidy.find_changed()
+print(since)
+print(sorted(path.name for path in changed) if changed is not None else None)
+"""
+
+
+def test_the_commit_that_was_linted_is_kept_by_who_looked_and_refused_under_other_rules(
+    root: Path, tmp_path: Path
+) -> None:
+    def git(*words: str) -> str:
+        names = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        return subprocess.run(
+            ["git", *names, *words], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def run(*words: str) -> list[str]:
+        command = [sys.executable, "-c", KEEPS, root / "tools", *words]
+        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.splitlines()
+
+    def commit_all() -> str:
+        git("add", "-A")
+        git("commit", "-q", "-m", "x")
+        return git("rev-parse", "HEAD")
+
+    (tmp_path / "a.cc").write_text("int a;\n")
+    (tmp_path / ".clang-tidy").write_text("Checks: a\n")
+    (tmp_path / "linted_commit").write_text("nothing\n")
+    git("init", "-q")
+    first = commit_all()
+    assert run() == ["nothing, which linted_commit names, is not here", "None"]
+    (tmp_path / "a.cc").write_text("int b;\n")
+    assert "stays as it is" in run("keep")[0], "what was looked at is no commit"
+    second = commit_all()
+    assert f"now names {second[:10]}" in run("keep")[0]
+    kept = (tmp_path / "linted_commit").read_text()
+    assert run() == [f"since {second[:10]}", "['linted_commit']"]
+    (tmp_path / "a.cc").write_text("int c;\n")
+    assert run()[1] == "['a.cc', 'linted_commit']"
+    (tmp_path / ".clang-tidy").write_text("Checks: b\n")
+    assert run() == [f"the rules have changed since {second[:10]}: .clang-tidy", "None"]
+    third = commit_all()
+    (tmp_path / "linted_commit").write_text(kept.replace(second, third))  # by hand
+    assert run() == [f"linted_commit was not written under the rules of {third[:10]}", "None"]
+    (tmp_path / "linted_commit").write_text(kept.replace(second, first))
+    assert run()[0] == f"the rules have changed since {first[:10]}: .clang-tidy"
