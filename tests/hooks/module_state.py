@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import inspect
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -67,11 +66,8 @@ def find_memory(module: ModuleType, owned: list[Any], constants: tuple[type, ...
             continue
         home = getattr(value, "__module__", None)
         if isinstance(value, functools._lru_cache_wrapper):
-            is_flag = not inspect.signature(value).parameters and value.cache_info().currsize and value() is None
-            if home == module.__name__ and (
-                is_flag or (not inspect.signature(value).parameters and can_change(value()))
-            ):
-                yield f"{name}: a cache that remembers what was done"
+            if home == module.__name__ and id(value) not in seen and ".private." not in module.__name__:
+                yield f"{name}: a cache that a fork keeps"
         elif isinstance(value, (FunctionType, MethodType)):
             if home == module.__name__ and isinstance(value, FunctionType):
                 yield from of_function(name, value)

@@ -127,3 +127,17 @@ def test_states_are_made_anew_in_place_and_one_that_fails_keeps_no_other_from_it
     told = in_fork(lambda: (learning.name, learning.listeners, learning.told, installed.installed))
     assert told == str(("a", ["first", "after 1 told"], [], True))
     assert (learning.listeners, learning.told) == (["first"], ["x"])
+
+
+def test_a_cache_of_the_parents_is_empty_in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_process", process._Process())
+    calls = []
+
+    @process.cached(2)
+    def double(number: int) -> int:
+        calls.append(number)
+        return 2 * number
+
+    assert [double(3), double(3), calls] == [6, 6, [3]]
+    process._process.begin_in_child()  # as after a fork
+    assert [double(3), calls] == [6, [3, 3]]

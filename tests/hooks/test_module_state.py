@@ -59,6 +59,7 @@ def made_of(text: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         "(walrus := [])",
         "import functools\n@functools.cache\ndef seen():\n    return []\nseen()",
         "import functools\n@functools.cache\ndef once():\n    pass\nonce()",
+        "import functools\n@functools.cache\ndef twice(x):\n    return 2 * x",
         "globals()['sneaked'] = {}",
         "class Box: pass\nbox = Box()",
         "def f(): pass\nf.calls = 0",
@@ -75,7 +76,6 @@ def test_however_it_is_spelled_it_is_found(text: str, monkeypatch: pytest.Monkey
         "KNOWN = {'a': 1}",
         "import re\nword = re.compile('x')",
         "import dataclasses as d\n@d.dataclass\nclass Row:\n    names: list = d.field(default_factory=list)",
-        "import functools\n@functools.cache\ndef twice(x):\n    return 2 * x",
         "from typing import NamedTuple\nclass Place(NamedTuple):\n    line: int\nhere = Place(3)",
     ],
 )

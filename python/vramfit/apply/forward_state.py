@@ -13,7 +13,6 @@ card, which a copy would take once more: a forward that writes to them is refuse
 from __future__ import annotations
 
 import collections
-import functools
 import inspect
 import random
 import sys
@@ -178,7 +177,7 @@ def _names_in(code: CodeType) -> Iterator[str]:
             yield from _names_in(constant)
 
 
-@functools.cache
+@process.cached()
 def _names_of_any_module() -> frozenset[str]:
     return frozenset(vars(sys.modules["torch"].nn.Module()))
 

@@ -14,7 +14,6 @@ are put back (power iterations of spectral norms), large ones refused.
 from __future__ import annotations
 
 import dis
-import functools
 import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 
 from vramfit.apply.forward_state import is_small
 from vramfit.apply.split_sampler import Share
-from vramfit.base import frames
+from vramfit.base import frames, process
 from vramfit.observe import scopes
 from vramfit.private import torch as of_torch
 
@@ -161,7 +160,7 @@ def _buffers_in(root: Any) -> Iterator[tuple[Any, str, Any]]:
                     yield part, name, buffer
 
 
-@functools.cache
+@process.cached()
 def _updated_by(kind: type) -> dict[str, str]:
     """Attributes of `self` that a method of this class reads before it writes them, with the line that writes."""
     found: dict[str, str] = {}

@@ -6,13 +6,13 @@ there, nothing does: a mode is given `to`, `reshape` or `linear` whole, whose ou
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
+from vramfit.base import process
 from vramfit.private import torch as of_torch
 
 
-@functools.cache
+@process.cached()
 def is_composite(overload: Any) -> bool:
     """Whether PyTorch has it only as Python or C++ code over other operators (CompositeImplicitAutograd)."""
     has_kernel = of_torch.has_kernel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import re
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from vramfit.base import process
 from vramfit.private import torch as of_torch
 
 _INSTALLED = re.compile(
@@ -25,7 +25,7 @@ def is_ours(file: str) -> bool:
     return file.startswith(_OUR_FOLDER)
 
 
-@functools.cache
+@process.cached()
 def is_script(code: CodeType) -> bool:
     """Whether this is the user's own code: neither installed nor the standard library nor ours. Notebook cells are."""
     return is_script_file(code.co_filename)

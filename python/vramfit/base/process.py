@@ -12,14 +12,23 @@
 A module that remembers anything does it like that (tools/check_python_state). In a forked child each state is made anew
 in place, so that whoever holds it holds the new one: in the order in which they were owned, so that of what a state is
 made from comes before it. What a child has to do itself, with what its parent had, is the state's `in_child`.
+
+    @process.cached()
+    def _loops_of(code): ...
+
+A cache of what a function gave is such a state too: it may hold what lies elsewhere in a child, or what the parent had
+reached. A child begins with empty ones.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 Owned = TypeVar("Owned")
+Given = TypeVar("Given")
 
 ALL: Final = ("*",)  # for KEEPS: what was put in place stays, what was learnt holds in a child too
 
@@ -27,8 +36,11 @@ ALL: Final = ("*",)  # for KEEPS: what was put in place stays, what was learnt h
 class _Process:
     def __init__(self) -> None:
         self.owned: list[tuple[Any, tuple[Any, ...]]] = []  # each state, and what it was made with
+        self.caches: list[Any] = []
 
     def begin_in_child(self) -> None:
+        for cache in self.caches:
+            cache.cache_clear()
         failure: Exception | None = None
         for state, arguments in self.owned:
             try:
@@ -63,6 +75,17 @@ def own(kind: type[Owned], *arguments: Any) -> Owned:
     return state
 
 
+def cached(maxsize: int | None = None) -> Callable[[Callable[..., Given]], Callable[..., Given]]:
+    """For a function of a module: what it gave for the last `maxsize` sets of arguments (None: for all) is kept."""
+
+    def decorate(function: Callable[..., Given]) -> Callable[..., Given]:
+        cache = functools.lru_cache(maxsize)(function)
+        _process.caches.append(cache)
+        return cache
+
+    return decorate
+
+
 def owned() -> list[Any]:
-    """Every state of this process."""
-    return [state for state, _ in _process.owned]
+    """Every state of this process, and every cache."""
+    return [state for state, _ in _process.owned] + _process.caches

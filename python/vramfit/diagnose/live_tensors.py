@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from vramfit.base import process
 from vramfit.observe import owners, scopes
 from vramfit.observe.ownership import storages
 
@@ -42,7 +42,7 @@ def is_tensor(value: Any) -> bool:
     return _is_tensor_type(kind)
 
 
-@functools.cache
+@process.cached()
 def _is_tensor_type(kind: Any) -> bool:
     torch = sys.modules["torch"]
     has_memory = not issubclass(

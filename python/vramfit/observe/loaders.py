@@ -10,7 +10,6 @@ on past its cut with its last batch again and again (`Pass.repeat_to`): that cos
 from __future__ import annotations
 
 import dis
-import functools
 import inspect
 import os
 import sys
@@ -319,7 +318,7 @@ def _is_by_hand(frame: FrameType) -> bool:
     return "next" in code.co_names and "StopIteration" not in code.co_names
 
 
-@functools.lru_cache(maxsize=64)
+@process.cached(64)
 def _comes_again(code: CodeType, loop: int) -> bool:
     """Whether a loop over data is within another: a jump from behind where it draws to before it."""
     jumps = {*dis.hasjrel, *dis.hasjabs}

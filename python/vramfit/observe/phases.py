@@ -97,7 +97,7 @@ watchers = process.own(_Watchers)
 _running = process.own(_Running)
 
 
-@functools.cache
+@process.cached()
 def _hint_of(code: CodeType) -> int | None:
     words = {word.lower() for word in _WORD.findall(code.co_name)}
     test_words = _TEST_WORDS if "site-packages" in code.co_filename else _OWN_TEST_WORDS

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any
 
 import torch
 
+from vramfit.base import process
 from vramfit.private import torch as of_torch
 
 
@@ -29,7 +29,7 @@ def over_same_bytes(tensor: torch.Tensor) -> torch.Tensor:
     return of_torch.negative_view(seen) if tensor.is_neg() else seen
 
 
-@functools.lru_cache(maxsize=4096)  # the allocator gives the same blocks again and again
+@process.cached(4096)  # the allocator gives the same blocks again and again
 def _whole_storage(address: int, size: int, dtype: torch.dtype) -> torch.Tensor:
     raw = (ctypes.c_char * size).from_address(address)
     return torch.frombuffer(raw, dtype=torch.uint8, count=size // dtype.itemsize * dtype.itemsize).view(dtype)

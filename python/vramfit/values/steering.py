@@ -8,11 +8,11 @@ test of another `if` chooses a branch. What is worked out from it within the fun
 from __future__ import annotations
 
 import ast
-import functools
 import linecache
 from types import CodeType, FrameType
 from typing import Union
 
+from vramfit.base import process
 from vramfit.values.tracked import lines
 
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module]
@@ -26,12 +26,12 @@ def decided_by(frame: FrameType | None) -> str:
     return _decided_in(frame.f_code, frame.f_lineno)
 
 
-@functools.cache
+@process.cached()
 def _decided_in(code: CodeType, line: int) -> str:
     return _decided_by(code.co_filename, line) if lines.is_users_file(code.co_filename) else NOTHING
 
 
-@functools.cache
+@process.cached()
 def _leaves_a_loop(file: str, line: int) -> bool:
     return _decided_by(file, line) == LOOP
 
@@ -71,7 +71,7 @@ def _tainted(statements: list[ast.stmt], line: int) -> set[str]:
     return tainted
 
 
-@functools.cache
+@process.cached()
 def _tree_of(file: str) -> ast.Module | None:
     try:
         return ast.parse("".join(linecache.getlines(file)))

@@ -52,6 +52,9 @@ def test_what_the_process_owns_may_change(root: Path, tmp_path: Path) -> None:
         ("def f():\n    globals()['x'] = 1\n", 2, "a name of a module is set"),
         ("def f():\n    globals().update(x=1)\n", 2, "a name of a module is set"),
         ("held = find()\ndef f(y):\n    held.put(y)\n", 3, "held is changed"),
+        ("import functools\n@functools.cache\ndef f(code): return code\n", 2, "a cache that a fork keeps"),
+        ("import functools\n@functools.lru_cache(maxsize=9)\ndef f(x): return x\n", 2, "a cache that a fork keeps"),
+        ("from functools import lru_cache as c\n@c\ndef f(x): return x\n", 1, "a cache that a fork keeps"),
         ("import os\nos.register_at_fork(after_in_child=print)\n", 2, "alone follows forks"),
     ],
 )

@@ -6,13 +6,12 @@ address that is used again is not taken for what lay there before, and nothing l
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 import time
 from typing import Any
 
-from vramfit.base import composite, notes
+from vramfit.base import composite, notes, process
 from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
 from vramfit.observe.modules.work import work_of
@@ -43,7 +42,7 @@ def _tensors(value: Any, found: list[Any], depth: int = 0) -> list[Any]:
     return found
 
 
-@functools.cache
+@process.cached()
 def _watch_class() -> Any:
     class Watch(of_torch.dispatch_mode.get()):  # type: ignore[misc]
         """Shows every operator that is more than a view to `see`, after it ran as it would have."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import functools
 from types import CodeType
 
-from vramfit.base import frames
+from vramfit.base import frames, process
 from vramfit.steer.coverage.source import Source
 
 
@@ -15,7 +14,7 @@ def source_of(code: CodeType) -> Source | None:
     return _read(code.co_filename) if frames.is_script(code) else None
 
 
-@functools.cache
+@process.cached()
 def _read(file: str) -> Source | None:
     try:
         with open(file, "rb") as text:

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import dis
-import functools
 import sys
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from vramfit.base import notes
+from vramfit.base import notes, process
 from vramfit.private.python_layout import WORD, find_first_local, memory_of, object_at
 
 _MAX_INSTRUCTIONS = 50_000
@@ -68,7 +67,7 @@ def _count_of_locals(code: CodeType) -> int:
     return len(code.co_varnames) + len(shared) + len(code.co_freevars)
 
 
-@functools.cache
+@process.cached()
 def _loops_of(code: CodeType) -> list[tuple[int, int, int, int]]:
     """Of every `for` loop: where its FOR_ITER is, where its body ends, how many values lie on the stack there (its
     iterator among the last), its line. A loop in an exception's handler is none of them."""
@@ -124,7 +123,7 @@ def _effect(instructions: list[Any], number: int, argument: int | None) -> int:
     return dis.stack_effect(each.opcode, argument, jump=False)
 
 
-@functools.cache
+@process.cached()
 def _places() -> Places | None:
     """None where they can't be found, or where depths are wrong."""
     if sys.implementation.name != "cpython":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
@@ -80,7 +79,7 @@ def say(what: str) -> None:
         notes.note(said.DataRead(what=what, line=line))
 
 
-@functools.cache
+@process.cached()
 def _torch_folder() -> str:
     return os.path.dirname(sys.modules["torch"].__file__ or "") + "/"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from enum import Enum, auto
 from typing import Any
 
 import torch
 
+from vramfit.base import process
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.private.operators import full_names, names_of
@@ -115,6 +115,6 @@ class Operator:
         return found
 
 
-@functools.cache
+@process.cached()
 def operator_of(overload: Any) -> Operator:
     return Operator(overload)

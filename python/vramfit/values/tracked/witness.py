@@ -12,7 +12,6 @@ come to an end.
 
 from __future__ import annotations
 
-import functools
 import math
 
 import torch
@@ -55,7 +54,7 @@ def _without_repeats(tensor: Tensor) -> Tensor:
     return tensor
 
 
-@functools.lru_cache(maxsize=32)
+@process.cached(32)
 def _spread(shape: tuple[int, ...]) -> Tensor:
     entries = shape[-1]
     rows = math.prod(shape[:-1])
