@@ -20,7 +20,7 @@ constexpr double kTooSlow = 2;
 
 constexpr std::string_view kChunkedLoss = "chunked_loss";
 
-// Time lost, not time won: a change that the job does not need is no better for making it faster.
+// Only lost time counts: a change that the job does not need is not better because it makes the job faster.
 double cost(const Candidate& candidate) {
   return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * (candidate.changes - candidate.mends));
 }
@@ -33,8 +33,8 @@ int rank_of(const Candidate& candidate) {
   return is_slow ? static_cast<int>(Tier::kAnother) : static_cast<int>(tier);
 }
 
-// Of plans that cost no time: the faster one. Where a smaller network or smaller inputs are what makes it fast, the
-// less time it takes, the further it is from what was to be trained.
+// Of two plans that cost no time, the faster is better. But where a smaller network or smaller inputs make it fast, a
+// faster plan is further from what was to be trained.
 double distance_by_time(const Candidate& candidate) {
   const bool computes_less = candidate.effect == Effect::kInput || candidate.effect == Effect::kNetwork;
   return computes_less ? -std::min(1.0, candidate.time_factor) : candidate.time_factor;
@@ -55,7 +55,7 @@ bool is_loss_whole(const model::Job& job, const Forecast& forecast) {
   return scaled(job.wide_loss->bytes, forecast.training_batch) <= forecast.loss_chunk;
 }
 
-// The run that a forecast's stream is of: with the technique alone that has a run of its own.
+// The recorded run whose allocations a forecast changes: the job's own, or that with one technique applied alone.
 Forecast forecast_begun(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                         const std::vector<std::uint8_t>& levels, const Forecast& forecast) {
   std::vector<std::uint8_t> alone(axes.size(), 0);
@@ -79,7 +79,7 @@ Foretold foretell(const model::Job& job, const Target& target, const std::vector
   return {std::move(forecast), std::move(begun)};
 }
 
-// Whether a run of its own would tell what becomes of memory by a change, and there was none.
+// Whether a run with this change alone would tell what it does to memory, and there was no such run.
 bool is_unmeasured(const model::Job& job, const Target& target, const Technique& technique,
                    const model::Change& change) {
   if (technique.find_all_measurable(job, target).empty()) return false;
@@ -103,7 +103,7 @@ MadeBy find_way(const model::Job& job, const Target& target, const std::vector<A
   return played_by(changes, runs);
 }
 
-// Where the batches are so small that the loss is one chunk, training works it out as without the technique.
+// With batches so small that the loss is a single chunk, training computes it as it would without the technique.
 // Evaluations do not: their batches are whole.
 std::optional<Foretold> foretell_whole_loss(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                                             std::vector<std::uint8_t> levels) {

@@ -4,8 +4,8 @@
 //   micro_batch  4 x 2           2 x 4           1 x 8
 //   checkpoint   1 block         2 blocks        all blocks
 //
-// Levels of an axis grow in strength (Technique::options), so a candidate that is at or above another on every axis
-// frees at least as much: when it does not fit, neither does the other. Search rests on this one law.
+// The higher the level, the more it frees (Technique::options). So a candidate that is at or above another on every
+// axis frees at least as much, and if it does not fit, the other does not either. The search rests on this law.
 #ifndef VRAMFIT_PLAN_SEARCH_CANDIDATE_H
 #define VRAMFIT_PLAN_SEARCH_CANDIDATE_H
 
@@ -33,7 +33,7 @@ struct Candidate {
   double time_factor = 1;  // of a step, against the job as it is; from the time model
   double uncertainty = 0;
   int changes = 0;  // all of them
-  int mends = 0;    // of these, what puts the script's own fault right
+  int mends = 0;    // of these, those that put a fault of the script right
   bool operator==(const Candidate&) const = default;
 };
 
@@ -44,13 +44,14 @@ double time_factor_of(const model::Job& job, const Target& target, const Forecas
 // to be listed; the strongest option of each always stays.
 std::vector<Axis> build_axes(const model::Job& job, const Target& target, std::span<const Technique* const> techniques);
 
-// Every combination of options that respects slots and what the target accepts, the empty one left out, cheapest first
-// (see Cheaper).
+// All combinations of options in which no two claim the same slot and that the target accepts, cheapest first (see
+// Cheaper). The one that changes nothing is left out.
 std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes);
 
-// What takes less from the training comes first, tier by tier; within a tier faster plans; of equals, fewer changes.
-// Each further change counts as 2 % of time: nobody wants five knobs turned for nothing. A fault put right is no cost.
-// What makes a step twice as slow comes after all that trains the same steps. The other goals put time or memory first.
+// The order of plans for --goal same-training: first those that change the training less (by tier), then the faster,
+// then those with fewer changes. Each further change counts as 2 % of time, since nobody wants five changes where one
+// will do; putting a fault right counts nothing. Plans that make a step twice as slow come behind all that train the
+// same steps. The other goals put time or memory first.
 class Cheaper {
  public:
   explicit Cheaper(Goal goal = Goal::kSameTraining) : goal_(goal) {}
@@ -60,13 +61,14 @@ class Cheaper {
   Goal goal_;
 };
 
-// What a cheaper plan wins of a step's time over another, as Cheaper counts it: 0.05 is 5 %. Infinite where it is not
-// time alone that makes it the better one.
+// How much faster a step is with the cheaper of two plans, as Cheaper counts time: 0.05 is 5 %. Infinite if it is
+// better for another reason than time.
 double gain_of(const Candidate& cheaper, const Candidate& other);
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger);
 
-// Which axes change what is held at some moment of this phase; all of them for a phase of which no moment is known.
+// By axis: whether it changes what is held at any moment of this phase. If no moment of the phase is known: true for
+// all.
 std::vector<bool> find_axes_of(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                                std::string_view phase);
 // Like is_at_most, but only these axes count.
@@ -80,16 +82,17 @@ struct Explained {
   double time_factor = 1;
   std::vector<std::string> consequences;
 };
-// `player`: what the outlook is played by, where it can be; null: it is added up.
+// With a `player` the outlook is played, where that is possible; without one the savings are added up.
 Explained explain(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                   const Candidate& candidate, const StreamPlayer* player = nullptr);
 
-// The blocks that it plays, to be compared with those of a run; nothing where it plays none.
+// The blocks that the player would play for a candidate, to compare them with those of a run. Nothing: it can't be
+// played.
 std::optional<std::vector<Life>> foretell_lives(const model::Job& job, const Target& target,
                                                 const std::vector<Axis>& axes, const Candidate& candidate,
                                                 const StreamPlayer& player);
 
-// What becomes of a candidate by its own stream of allocations; nothing where that can't be played.
+// The outlook for a candidate by playing its allocations. Nothing: they can't be played.
 std::optional<Outlook> play(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                             const Candidate& candidate, const StreamPlayer& player);
 

@@ -17,7 +17,7 @@ struct Point {
 
 bool takes_no_more(const Point& one, const Point& other) { return one.tier <= other.tier && one.time <= other.time; }
 
-// `points` in the order of tiers, then of time. What is first of all has to save something against the job as it is.
+// `points` are in the order of tiers, then of time. The first has to save memory against the job as it is.
 std::vector<Point> keep_unbeaten(const std::vector<Point>& points, const Point& as_is, double least_gain) {
   std::vector<Point> kept;
   for (const Point& point : points) {
@@ -29,7 +29,7 @@ std::vector<Point> keep_unbeaten(const std::vector<Point>& points, const Point& 
   return kept;
 }
 
-// The first and the last of a tier, and others in equal steps between.
+// The first and the last point of a tier, and of the others some at equal distances.
 std::vector<Point> thin_out_tier(const std::vector<Point>& points, std::size_t most) {
   if (points.size() <= most || most < 2) return points;
   std::vector<Point> kept;

@@ -11,12 +11,13 @@
 namespace vramfit::plan {
 
 struct FrontOptions {
-  double least_gain = 0.03;        // of the memory, that a slower plan has to save to be told
+  double least_gain = 0.03;        // share of the memory that a slower plan has to save to be shown
   std::size_t most_of_a_tier = 4;  // the fastest and the smallest of each, and others between
 };
 
-// Of all candidates, by what they take from the training and then from the fastest to the smallest. Predicted: what can
-// be is played. Whether they fit the target's card does not matter; what it accepts does.
+// The front among all candidates that the target accepts, whether or not they fit its card: ordered by how much they
+// change the training, then from the fastest to the smallest. All figures are predicted, by playing where that is
+// possible.
 std::vector<Explained> find_front(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                                   std::span<const Candidate> candidates, const FrontOptions& options = {});
 

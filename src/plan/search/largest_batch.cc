@@ -8,7 +8,7 @@
 namespace vramfit::plan {
 namespace {
 
-// The first stride is this part of what is predicted: by adding up, by playing.
+// The first stride, as a part of the predicted size: where savings are added up, and where the job is played.
 constexpr std::int64_t kStridesInGuess = 32, kStridesInPlayedGuess = 96;
 
 // The most samples that one batch of a pass may hold.

@@ -1,7 +1,7 @@
 // The largest batch of the training that fits a card, to the sample: it was run, and so was one sample more, which did
 // not fit.
 //
-//   1 where the forecast says that it ends     2 up or down in growing strides     3 bisection of what is left
+//   1 the predicted size is run     2 from there up or down in growing strides     3 bisection between the last two
 #ifndef VRAMFIT_PLAN_SEARCH_LARGEST_BATCH_H
 #define VRAMFIT_PLAN_SEARCH_LARGEST_BATCH_H
 

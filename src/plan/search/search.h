@@ -1,13 +1,14 @@
 // Finds the cheapest plan that is proven to fit, by running as few candidates as possible.
 //
-//   mend       what puts right what is wrong with the script itself: the mildest option that fits, by bisection
+//   mend       techniques that put a fault of the script right: the mildest option that fits, by bisection
 //   secure     plans predicted to fit, cheapest first, until one is proven
-//   improve    those cheaper than the best one proven: the strongest of them first, so that one failure rules out many
-//   doubt      of those that the prediction alone rules out, the two that need least: a prediction may be far off
-//   make room  where the best fits only by emptying PyTorch's cache: one that costs little more and does without
-//   widen      a few more kinds of plan, for people to choose from: run, or only foreseen
+//   improve    plans cheaper than the best proven one: the promising ones first, then the strongest of the doubtful
+//   doubt      two plans that only the prediction rules out, in case it is far off
+//   make room  where the best plan is tight: another with more room, if it costs little more
+//   widen      a few plans of other kinds for people to choose from, run or only predicted
 //
-// A prediction only orders the work and rules out the hopeless; the law of candidate.h rules out the rest.
+// A prediction decides the order of runs and rules out what is hopeless. All else is ruled out by runs that failed, and
+// by the law of candidate.h.
 #ifndef VRAMFIT_PLAN_SEARCH_SEARCH_H
 #define VRAMFIT_PLAN_SEARCH_SEARCH_H
 
@@ -50,34 +51,36 @@ bool is_tight(const Proof& proof, Bytes limit);
 class Prover {
  public:
   virtual ~Prover() = default;
-  // An error means that no run was possible (interrupted, no shared memory); a run that fails is a proof.
-  // It takes no longer than `seconds_left`.
+  // Runs the script with the plan for at most `seconds_left`. A run that fails is a proof too; an error means that
+  // nothing could be run (it was interrupted, there is no shared memory).
   virtual base::Result<Proof> prove(const model::Plan& plan, double seconds_left) = 0;
 };
 
 struct SearchOptions {
   double budget_seconds = 60;
-  // Predicted to need more than limit x (1 + this + its own uncertainty), and its interval ends above the card: not
-  // worth a run. Infinite: leaves nothing to the prediction.
+  // A candidate is hopeless, and not run, when it is predicted to need more than limit x (1 + this + its own
+  // uncertainty) and even the lower end of that prediction is above the card. Infinite: nothing is left to the
+  // prediction.
   double hopeless_excess = 0.15;
-  double hopeless_excess_played = 0.07;  // with changes that might have been measured, and were not
-  double hopeless_excess_seen = 0;       // of bench/forecast 4 of 572 needed less than their interval, by 1 % at most
-  // What tensors hold is played more exactly than what is reserved for them: of the cases of bench/forecast none was
-  // played more than half of this too high.
+  double hopeless_excess_played = 0.07;  // the same where a change could have been measured in a run, and was not
+  double hopeless_excess_seen =
+      0;  // where all changes were measured: 4 of 572 cases in bench/forecast needed less, by 1 %
+  // The same for what tensors hold at once, which is predicted better than what is reserved for them: no case of
+  // bench/forecast was predicted too high by more than half of this.
   double hopeless_excess_held = 0.03;
-  double noticed = 0.02;          // of a step's time: what is predicted not to fit is not run to win less
-  double safety = 0.03;           // `secure` starts with candidates predicted to fit with this to spare
-  int alternatives = 4;           // fitting plans to look for beside the best
-  bool runs_alternatives = true;  // otherwise they are told as foreseen
-  bool makes_room = true;         // one with room may take the place of a tight one
-  bool doubts_forecast = false;   // some of what the prediction alone rules out is run
+  double noticed = 0.02;  // share of a step's time; a plan that is predicted not to fit is not run for a smaller gain
+  double safety = 0.03;   // share of the card that a candidate has to leave free by its prediction, to be run first
+  int alternatives = 4;   // how many fitting plans to look for beside the best
+  bool runs_alternatives = true;  // false: they are only predicted
+  bool makes_room = true;         // a plan with room may take the place of a tight one
+  bool doubts_forecast = false;   // a few candidates that only the prediction rules out are run
 };
 
 enum class Ending {
   kCheapestProven,  // nothing cheaper is left that could fit
   kBudgetUsed,      // ran out of time searching
   kNothingFits,     // the strongest combination was run and does not fit
-  kNothingProven,   // what might fit could not be shown to: it broke the script, took too long or is borderline
+  kNothingProven,   // some plans might fit, but broke the script, took too long or are borderline
   kInterrupted,     // Ctrl-C: what was proven so far
   kFailed           // runs are not possible any more
 };
@@ -101,8 +104,8 @@ struct SearchResult {
   std::vector<PlanTrial> trials;  // in the order in which they were run
   std::optional<std::size_t> best;
   std::size_t candidates = 0;
-  std::size_t ruled_out = 0;       // by the law, without a run
-  std::size_t only_foreseen = 0;   // cheaper than the best, and too large by the prediction alone
+  std::size_t ruled_out = 0;       // without a run, because another failed
+  std::size_t only_foreseen = 0;   // cheaper than the best plan, and only predicted not to fit
   std::vector<Foreseen> foreseen;  // other kinds of plan that would fit by the prediction, cheapest first
   std::optional<base::Error> error;
 };

@@ -15,9 +15,6 @@ namespace {
 
 using model::StreamBlock;
 
-// kSmallSize of PyTorch's CUDACachingAllocator: no smaller rest of a large block is split off.
-constexpr std::int64_t kLeastRest = model::kLeastSplit;
-constexpr std::int64_t kRounding = model::kBlockUnit;  // kMinBlockSize there
 
 // How a block came to its size.
 struct Placed {
@@ -62,7 +59,7 @@ std::vector<Placed> find_placed(const model::AllocationStream& stream) {
     most = std::max(most, static_cast<std::int64_t>(simulator.reserved_bytes()));
     const allocator::Block& block = simulator.block(id);
     const bool was_split = block.next != allocator::kNone && !simulator.block(block.next).is_in_use();
-    placed[call.block] = {bytes <= kLeastRest || was_split, bytes - kLeastRest};
+    placed[call.block] = {bytes <= model::kLeastSplit || was_split, bytes - model::kLeastSplit};
   }
   if (most != stream.peak_reserved.count()) return {};
   return placed;
@@ -75,7 +72,7 @@ std::map<TensorKind, std::vector<std::size_t>> find_kinds(const model::Allocatio
   std::map<TensorKind, std::vector<std::size_t>> kinds;
   const auto first = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
   for (auto block = first; block != stream.blocks.end() && block->born < pass.end; ++block) {
-    if (block->bytes <= kLeastRest) continue;
+    if (block->bytes <= model::kLeastSplit) continue;
     kinds[{block->module, block->stage, block->owner, block->product}].push_back(
         static_cast<std::size_t>(block - stream.blocks.begin()));
   }
@@ -89,9 +86,9 @@ void set_outputs(const model::AllocationStream& stream, const model::StreamPass&
   for (auto block = first; block != stream.blocks.end() && block->born < pass.turn; ++block) {
     if (block->module < 0 || block->died <= pass.turn) continue;
     const std::int64_t output = stream.modules[static_cast<std::size_t>(block->module)].output.count();
-    const std::int64_t rounded = (output + kRounding - 1) / kRounding * kRounding;
+    const std::int64_t rounded = (output + model::kBlockUnit - 1) / model::kBlockUnit * model::kBlockUnit;
     std::int64_t& bytes = asked[static_cast<std::size_t>(block - stream.blocks.begin())];
-    if (output <= kLeastRest || bytes < rounded || bytes - rounded > kLeastRest) continue;
+    if (output <= model::kLeastSplit || bytes < rounded || bytes - rounded > model::kLeastSplit) continue;
     bytes = rounded;
     if (!placed.empty()) placed[static_cast<std::size_t>(block - stream.blocks.begin())].is_exact = true;
   }
@@ -101,7 +98,7 @@ void set_outputs(const model::AllocationStream& stream, const model::StreamPass&
 void share_placed(const std::vector<std::vector<std::size_t>>& passes, std::size_t k, std::int64_t least,
                   const model::AllocationStream& stream, std::vector<Placed>& placed) {
   Placed shared{false, 0};
-  const auto is_same = [&](std::size_t i) { return stream.blocks[i].bytes - least <= kLeastRest; };
+  const auto is_same = [&](std::size_t i) { return stream.blocks[i].bytes - least <= model::kLeastSplit; };
   for (const auto& blocks : passes) {
     const Placed& one = placed[blocks[k]];
     if (!is_same(blocks[k])) continue;
@@ -125,10 +122,10 @@ void take_sizes_of_neighbours(const model::AllocationStream& stream, const std::
   std::map<std::int64_t, std::vector<std::size_t>> exact;  // by size
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
-    if (asked[i] > kLeastRest && placed[i].is_exact && is_of_batch(block)) exact[asked[i]].push_back(i);
+    if (asked[i] > model::kLeastSplit && placed[i].is_exact && is_of_batch(block)) exact[asked[i]].push_back(i);
   }
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
-    if (asked[i] <= kLeastRest || placed[i].is_exact || !is_of_batch(stream.blocks[i])) continue;
+    if (asked[i] <= model::kLeastSplit || placed[i].is_exact || !is_of_batch(stream.blocks[i])) continue;
     const auto last = exact.upper_bound(asked[i]);
     std::size_t nearest = stream.blocks.size();
     std::int64_t bytes = asked[i];
@@ -161,7 +158,7 @@ std::vector<std::int64_t> find_asked(const model::AllocationStream& stream) {
       std::int64_t least = stream.blocks[passes.front()[k]].bytes;
       for (const auto& blocks : passes) least = std::min(least, stream.blocks[blocks[k]].bytes);
       for (const auto& blocks : passes) {
-        if (asked[blocks[k]] - least <= kLeastRest) asked[blocks[k]] = least;
+        if (asked[blocks[k]] - least <= model::kLeastSplit) asked[blocks[k]] = least;
       }
       if (!placed.empty()) share_placed(passes, k, least, stream, placed);
     }

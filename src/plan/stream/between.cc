@@ -15,8 +15,6 @@ namespace {
 using model::AllocationStream;
 using model::StreamBlock;
 
-constexpr std::int64_t kLeastBlock = model::kBlockUnit;
-
 // The last two: of a product, and kept for a backward. What convolutions work in comes and goes with their algorithm,
 // and is not counted among what they give.
 using Kind = std::tuple<std::string_view, std::uint8_t, std::uint8_t, model::BlockOwner, bool, bool>;
@@ -67,7 +65,7 @@ AllocationStream stream_between(const AllocationStream& whole, const AllocationS
       const auto was = static_cast<double>(whole.blocks[blocks[k]].bytes);
       const double share = is_paired ? static_cast<double>(shrunk.blocks[found->second[k]].bytes) / was : of_all;
       const auto bytes = std::llround(was * share_between(scale, measured, share));
-      between.blocks[blocks[k]].bytes = std::max<std::int64_t>(bytes, kLeastBlock);
+      between.blocks[blocks[k]].bytes = std::max<std::int64_t>(bytes, model::kBlockUnit);
     }
   }
   between.peak_reserved = {};

@@ -106,8 +106,8 @@ class RepeatedPass {
   // The largest block for so much: small ones are multiples of 512 bytes, and of a large one no rest of up to 1 MiB is
   // split off (kMinBlockSize and kSmallSize of PyTorch's CUDACachingAllocator).
   static std::int64_t most_for(std::int64_t bytes) {
-    constexpr std::int64_t kRounding = model::kBlockUnit - 1;
-    return bytes + (bytes > model::kLeastSplit ? model::kLeastSplit + kRounding : kRounding);
+    constexpr std::int64_t kRoundedUp = model::kBlockUnit - 1;
+    return bytes + (bytes > model::kLeastSplit ? model::kLeastSplit + kRoundedUp : kRoundedUp);
   }
 
   bool is_output_of(std::size_t i, std::size_t module) const {

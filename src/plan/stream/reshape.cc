@@ -21,8 +21,6 @@ namespace {
 using model::BlockOwner;
 using model::StreamBlock;
 
-constexpr std::int64_t kLeastBlock = model::kBlockUnit;
-
 constexpr std::array<base::Bytes model::Holdings::*, model::kBlockOwnerCount> kFields = {
     &model::Holdings::weights,    &model::Holdings::buffers,    &model::Holdings::gradients,
     &model::Holdings::optimizer,  &model::Holdings::inputs,     &model::Holdings::activations,
@@ -84,9 +82,9 @@ std::vector<std::uint8_t> find_phases_of_use(const model::AllocationStream& stre
 
 // A block and another of as many numbers: each may have been given what was not worth splitting off.
 bool is_as_large(const StreamBlock& one, const StreamBlock& other) {
-  constexpr std::int64_t kLeastRest = model::kLeastSplit, kRounding = model::kBlockUnit;
   const std::int64_t most = std::max(one.bytes, other.bytes);
-  return most - std::min(one.bytes, other.bytes) <= (most > kLeastRest ? kLeastRest : kRounding);
+  return most - std::min(one.bytes, other.bytes) <=
+         (most > model::kLeastSplit ? model::kLeastSplit : model::kBlockUnit);
 }
 
 // Each weight is updated as soon as its gradient is there, and its state is made then: among the holes of the backward
@@ -176,7 +174,7 @@ void shrink_weights(const model::AllocationStream& stream, double share, std::ve
     if (stream.blocks[i].owner != BlockOwner::kWeights || !is_there) continue;
     const auto bytes = std::llround(static_cast<double>(lives[i].bytes) * share);
     const std::uint8_t phase = lives[i].phase;
-    lives.push_back({moment, lives[i].died, std::max<std::int64_t>(bytes, kLeastBlock), phase});
+    lives.push_back({moment, lives[i].died, std::max<std::int64_t>(bytes, model::kBlockUnit), phase});
     lives[i].died = moment + 1;
     moment += 2;
   }
@@ -252,7 +250,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
     const std::int64_t whole = reshaping.as_asked ? asked[i] : block.bytes;
     const auto bytes = share == 1 ? whole : std::llround(static_cast<double>(whole) * share);
     lives.push_back({at_event(block.born), block.died == model::kStreamEnd ? kNeverFreed : at_event(block.died),
-                     bytes > 0 ? std::max<std::int64_t>(bytes, kLeastBlock) : 0, block.phase});
+                     bytes > 0 ? std::max<std::int64_t>(bytes, model::kBlockUnit) : 0, block.phase});
   }
   if (reshaping.releases_gradients) release_gradients_at_once(stream, lives);
   if (reshaping.state_at_once > 0) take_turns(stream, reshaping.state_at_once, lives);

@@ -18,7 +18,6 @@ using model::StreamBlock;
 
 constexpr std::int64_t kLeastCopy = 64 << 10;  // smaller ones do not matter
 // A block is larger than its tensor by what is rounded up, or not split off.
-constexpr std::int64_t kRounded = model::kBlockUnit, kLeastRest = model::kLeastSplit;
 
 // By size, how many weights there are of twice that.
 std::map<std::int64_t, std::int64_t> count_halves(const AllocationStream& stream) {
@@ -29,7 +28,7 @@ std::map<std::int64_t, std::int64_t> count_halves(const AllocationStream& stream
   return counts;
 }
 
-std::int64_t rest_of(std::int64_t bytes) { return bytes > kLeastRest ? kLeastRest : kRounded; }
+std::int64_t rest_of(std::int64_t bytes) { return bytes > model::kLeastSplit ? model::kLeastSplit : model::kBlockUnit; }
 
 bool is_kept(const StreamBlock& block, const model::StreamPass& pass) {
   return block.born >= pass.begin && block.born < pass.turn && block.died > pass.turn && block.module >= 0 &&
