@@ -48,7 +48,7 @@ def make(techniques: list[dict[str, Any]]) -> dict[str, Any]:
     from vramfit.patch.changes import CHANGES
     from vramfit.patch.editing import Editing
     from vramfit.patch.places import places
-    from vramfit.patch.source import Unpatchable
+    from vramfit.patch.source_tree import Unpatchable
 
     editing = Editing(places)
     done, left = [], []

@@ -16,7 +16,8 @@ from vramfit.patch import helpers
 from vramfit.patch.editing import Editing, is_within
 from vramfit.patch.loops import change_batch_size, count_parts, draw_through, loops_of, wrap_in_ifs
 from vramfit.patch.places import Line, Place
-from vramfit.patch.source import Source, Span, Unpatchable
+from vramfit.patch.source import Source
+from vramfit.patch.source_tree import Span, Unpatchable
 
 Options = dict[str, Any]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit.patch.places import Line, Place, Places
-from vramfit.patch.source import Source, Span, Unpatchable
+from vramfit.patch.source import Source
+from vramfit.patch.source_tree import Span, Unpatchable
 
 
 @dataclass

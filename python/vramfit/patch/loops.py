@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable
 
 from vramfit.patch.editing import Editing
-from vramfit.patch.source import Source, Unpatchable
+from vramfit.patch.source import Source
+from vramfit.patch.source_tree import Unpatchable
 
 
 def change_batch_size(editing: Editing, ordinals: list[int], size: int) -> None:

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from vramfit.base import frames, process
-from vramfit.patch.source import Span
+from vramfit.patch.source_tree import Span
 
 _MAX_DEPTH = 200
 # Their frames between the script's line and what happens are the ordinary way there.

@@ -1,7 +1,7 @@
-"""A file of the user's own, found by places of running code and changed without touching anything else of it.
+"""A file of the user's own, changed without touching anything else of it.
 
-Lines and columns are those of its syntax tree; what is written again is only what an edit covers. A statement that is
-put under a `with` or an `if` is moved to the right line by line, but for lines within strings.
+Only what an edit covers is written again. A statement that is put under a `with` or an `if` is moved to the right line
+by line, but for lines within strings.
 """
 
 from __future__ import annotations
@@ -11,24 +11,10 @@ import difflib
 import io
 import itertools
 import tokenize
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-
-class Unpatchable(Exception):
-    """Why a change can't be put into the source, in words for the user."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """Of running code, as Python tells it: lines from 1, columns in bytes of UTF-8 from 0."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+from vramfit.patch.source_tree import SourceTree, Unpatchable
 
 
 @dataclass(frozen=True)
@@ -45,23 +31,9 @@ class _Wrap:
     header: str
 
 
-Block = tuple[ast.AST, str, int]  # the node, its field, and which of the statements there
-
-
-class Source:
+class Source(SourceTree):
     def __init__(self, path: str) -> None:
-        self.path = path
-        with open(path, encoding="utf-8", newline="") as file:
-            self.text = file.read()
-        if self.text.startswith("\ufeff") or "\f" in self.text:
-            raise Unpatchable(f"{self.name} begins with a byte order mark, or has form feeds")
-        self.tree = ast.parse(self.text)
-        self.lines = self.text.splitlines(keepends=True)
-        if len(self.lines) != len(io.StringIO(self.text, newline=None).read().splitlines()):
-            raise Unpatchable(f"{self.name} has several kinds of line ends")
-        self.line_end = "\r\n" if self.lines and self.lines[0].endswith("\r\n") else "\n"
-        self._parents: dict[ast.AST, tuple[ast.AST, str, int]] = {}
-        self._find_parents()
+        super().__init__(path)
         self._edits: set[_Edit] = set()
         self._wraps: set[_Wrap] = set()
         self._inserted: dict[int, list[tuple[str, str]]] = {}  # by line: indentation and text, before that line
@@ -69,110 +41,6 @@ class Source:
         self._first: list[str] = []
         self._imports: list[str] = []
         self.helpers: dict[str, str] = {}
-        self._unit = self._find_unit()
-
-    @property
-    def name(self) -> str:
-        return Path(self.path).name
-
-    # -- what is there
-
-    def _find_parents(self) -> None:
-        for node in ast.walk(self.tree):
-            for name, value in ast.iter_fields(node):
-                for index, child in enumerate(value if isinstance(value, list) else [value]):
-                    if isinstance(child, ast.AST):
-                        self._parents[child] = (node, name, index)
-
-    def _find_unit(self) -> str:
-        for node in ast.walk(self.tree):
-            if isinstance(node, (ast.FunctionDef, ast.For, ast.If, ast.With, ast.ClassDef)):
-                line = self.lines[node.body[0].lineno - 1]
-                own = self._indentation(self.lines[node.lineno - 1])
-                inner = self._indentation(line)
-                if node.body[0].lineno > node.lineno and inner.startswith(own):
-                    return inner[len(own) :]
-        return "    "
-
-    @staticmethod
-    def _indentation(line: str) -> str:
-        return line[: len(line) - len(line.lstrip(" \t"))]
-
-    def place(self, node: ast.AST) -> str:
-        return f"{self.name}:{getattr(node, 'lineno', 0)}"
-
-    def call_at(self, span: Span) -> ast.Call:
-        """A call is told by its end: its begin is that of the method's name where it is spread over lines."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call) and (node.end_lineno, node.end_col_offset) == (
-                span.end_line,
-                span.end_column,
-            ):
-                return node
-        raise Unpatchable(f"no call ends where {self.name}:{span.line} ran one (a decorator, a lambda, a property)")
-
-    def loop_at(self, span: Span) -> ast.For:
-        """The `for` statement that drew from what stands there. Python 3.11 tells the whole statement."""
-        for node in ast.walk(self.tree):
-            whole = (
-                isinstance(node, ast.For)
-                and _holds(node, span)
-                and (node.lineno, node.col_offset)
-                == (
-                    span.line,
-                    span.column,
-                )
-            )
-            if isinstance(node, ast.For) and (whole or _holds(node.iter, span)):
-                return node
-        raise Unpatchable(f"{self.name}:{span.line} draws batches without a `for` statement")
-
-    def statement_of(self, node: ast.AST) -> ast.stmt:
-        while not isinstance(node, ast.stmt):
-            node = self._parents[node][0]
-        return node
-
-    def statement_at(self, span: Span) -> ast.stmt:
-        """The innermost."""
-        found: ast.stmt | None = None
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.stmt) and _holds(node, span):
-                found = node  # outer ones are walked first
-        if found is None:
-            raise Unpatchable(f"{self.name}:{span.line} is in no statement")
-        return found
-
-    def block_of(self, statement: ast.stmt) -> Block:
-        return self._parents[statement]
-
-    def blocks_around(self, statement: ast.stmt) -> Iterator[Block]:
-        """From the innermost to the module, within its function."""
-        node: ast.AST = statement
-        while node in self._parents:
-            parent = self._parents[node]
-            if isinstance(node, ast.stmt):
-                yield parent
-            if isinstance(parent[0], (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-                return
-            node = parent[0]
-
-    def function_around(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        while node in self._parents:
-            node = self._parents[node][0]
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                return node
-        return None
-
-    def text_of(self, node: ast.AST) -> str:
-        return ast.get_source_segment(self.text, node) or ""
-
-    def names(self) -> set[str]:
-        return {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)} | {
-            alias.asname or alias.name.split(".")[0]
-            for node in ast.walk(self.tree)
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-            for alias in node.names
-        }
 
     # -- what is changed
 
@@ -253,11 +121,6 @@ class Source:
         """Before anything else but the file's own text and `__future__`."""
         self._first.extend(line for line in lines if line not in self._first)
 
-    def defined(self) -> set[str]:
-        """Names that the module has for itself."""
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        return self.names() | {node.name for node in ast.walk(self.tree) if isinstance(node, kinds)}
-
     def wrap(self, first: ast.stmt, last: ast.stmt, header: str) -> None:
         """Puts these statements, neighbours in one block, under a header such as `with torch.no_grad():`."""
         self._check_alone(first, last)
@@ -285,10 +148,6 @@ class Source:
         self._edits, self._wraps, self._inserted, self._appended = remembered[:4]
         self._first, self._imports, self.helpers = remembered[4:]
 
-    def _first_line(self, statement: ast.stmt) -> int:
-        decorators = getattr(statement, "decorator_list", [])
-        return min([statement.lineno, *(decorator.lineno for decorator in decorators)]) - 1
-
     def _check_alone(self, first: ast.stmt, last: ast.stmt) -> None:
         """Whether these statements have their lines to themselves."""
         line, column = self._first_line(first), self._position(first.lineno, first.col_offset)[1]
@@ -299,9 +158,6 @@ class Source:
         if line > 0 and self.lines[line - 1].rstrip("\r\n").endswith("\\"):
             raise Unpatchable(f"{self.name}:{line + 1} begins on the line before it")
 
-    def _position(self, line: int, column: int) -> tuple[int, int]:
-        return line - 1, len(self.lines[line - 1].encode()[:column].decode())
-
     def _edit(self, begin: tuple[int, int], end: tuple[int, int], text: str) -> None:
         edit = _Edit(begin, end, text)
         for other in self._edits:
@@ -309,23 +165,6 @@ class Source:
             if other != edit and (overlap or (begin == other.begin and end == other.end and begin != end)):
                 raise Unpatchable(f"{self.name}:{begin[0] + 1} would be changed in two ways")
         self._edits.add(edit)
-
-    def _first_import(self) -> int:
-        for statement in self.tree.body:
-            is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-            is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-            if not is_text and not is_future:
-                return self._first_line(statement)
-        return len(self.lines)
-
-    def _behind_imports(self) -> int:
-        line = self._first_import()
-        for statement in self.tree.body:
-            if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                line = statement.end_lineno or line
-            elif isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.For, ast.With, ast.While)):
-                break
-        return line
 
     # -- the file as it becomes
 
@@ -406,9 +245,3 @@ class Source:
         for line in difflib.unified_diff(old, new, f"a/{shown_as}", f"b/{shown_as}"):
             parts.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
         return "".join(parts)
-
-
-def _holds(node: ast.AST, span: Span) -> bool:
-    begin = (node.lineno, node.col_offset)  # type: ignore[attr-defined]
-    end = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
-    return begin <= (span.line, span.column) and (span.end_line, span.end_column) <= end
