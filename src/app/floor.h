@@ -6,7 +6,7 @@
 //              needs_bytes                          needs_without_retry
 //
 // The second limit is the peak of a run on a card with plenty: below it, some request is refused. The first one is
-// found by bisection; that a job which runs on one card also runs on every larger one is taken for granted.
+// found by bisection, which takes for granted that a job which runs on one card also runs on every larger one.
 #ifndef VRAMFIT_APP_FLOOR_H
 #define VRAMFIT_APP_FLOOR_H
 

@@ -15,10 +15,10 @@ namespace vramfit::app {
 
 struct PatchAnswer {
   model::Patch patch;
-  std::vector<std::string> refused;  // what of the plan the run itself refused: it is no plan for this script
+  std::vector<std::string> refused;  // changes that the run refused: the plan does not suit this script
 };
 
-// `request.plan` is the file of the plan. An error when the run did not come far enough to tell.
+// `request.plan` is the file of the plan. An error: the run did not come far enough to find the places.
 base::Result<PatchAnswer> make_patch(const job::RunRequest& request, job::Runner& runner, base::ProgressSink& progress);
 
 // Writes the changed files, each beside a copy of what it was, whose names it returns. Refuses, before anything is

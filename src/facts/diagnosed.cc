@@ -19,7 +19,7 @@ namespace notes = model::notes;
 
 namespace {
 
-// The script's line of the block that a process had at an address when it wrote a note, and the card it was on.
+// The block that was at an address when a process wrote a note: the script's line that made it, and its card.
 struct Found {
   std::string line;
   int device = 0;
@@ -54,7 +54,7 @@ std::vector<TensorGroup> with_lines(std::vector<TensorGroup> tensors, std::int64
   return tensors;
 }
 
-// Where a note tells of no card: the one that its first tensor is on.
+// The card of a note that names none: that of its first tensor.
 int device_of(const std::vector<TensorGroup>& tensors, std::int64_t at_ns, const Blocks& blocks) {
   for (const TensorGroup& group : tensors) {
     const Found found = blocks.find(group.address, at_ns);
@@ -96,9 +96,10 @@ model::Growth* growth_of(RuntimeEvidence& evidence, const std::string& phase, in
   return nullptr;
 }
 
-// A window of the last few tensors looks like growth to the hooks for a while: what doesn't grow by line doesn't count.
+// A list of the last few tensors looks like growth to the hooks until it is full. It is growth only if some line of the
+// script allocates more and more.
 bool grows(const model::Growth& growth, const TensorGroup& group) {
-  // What a step needs grows with something that is made anew each time, larger.
+  // Nothing stays, but each step needs more: something is made anew each time and is larger then.
   return group.line.empty() || growth.of_peak ||
          std::any_of(growth.lines.begin(), growth.lines.end(),
                      [&](const model::GrowingLine& line) { return line.line == group.line; });
@@ -116,7 +117,7 @@ bool is_in_a_container(const TensorGroup& group) {
 void apply_kept_across_steps(const notes::KeptAcrossSteps& note, const Blocks& blocks, RuntimeEvidence& evidence) {
   model::Growth* growth = growth_of(evidence, note.phase, device_of(note.tensors, note.at_ns, blocks));
   if (growth == nullptr && note.graphs.empty()) return;
-  if (growth == nullptr) {  // a graph that gets longer while its tensors are freed: no bytes to speak of
+  if (growth == nullptr) {  // a graph gets longer while its tensors are freed: there is no growth in bytes to add it to
     growth = &evidence.growth.emplace_back();
     growth->phase = note.phase;
   }
@@ -128,7 +129,7 @@ void apply_kept_across_steps(const notes::KeptAcrossSteps& note, const Blocks& b
       with_graphs.push_back(std::move(group));
     }
   }
-  // Small results that are kept hold what was saved for them, which other lines made.
+  // Small results that are kept also keep what was saved for their backward, which other lines made.
   if (std::ranges::none_of(growth->holders, is_named)) {
     for (TensorGroup& group : with_graphs) add_holder(growth->holders, std::move(group));
   }
@@ -206,7 +207,8 @@ void apply_copy(const notes::NeedlessCopy& note, RuntimeEvidence& evidence) {
   evidence.copies.push_back(std::move(copy));
 }
 
-// The note at the end of the first step knows what was kept; a run that never came there has only the first one.
+// The second note of a load, at the end of the first step, tells what was kept. A run that ended before has only the
+// first.
 void apply_checkpoint(const notes::CheckpointLoad& note, RuntimeEvidence& evidence) {
   model::CheckpointLoad load{note.line,          note.path,       note.map_location,
                              note.on_card_bytes, note.kept_bytes, note.holder.value_or(Holder{})};
@@ -274,7 +276,7 @@ void apply_runtime_notes(std::span<const Recording> recordings, std::span<const 
     const Blocks blocks(recordings, histories, static_cast<int>(process));
     apply_notes_of_process(recordings[process].notes, blocks, evidence);
   }
-  // A few labels beside their logits are held by the same object: what holds most is named first.
+  // One object may hold a few labels and large logits: the holder of most bytes is named first.
   for (model::Growth& growth : evidence.growth) {
     std::ranges::stable_sort(growth.holders, std::greater{}, [](const TensorGroup& group) { return group.bytes; });
   }

@@ -118,7 +118,7 @@ class NoteReader {
     job_.sparse_embeddings = {note.bytes, note.touched_bytes, note.layers, note.optimizer, note.same, note.why_not};
   }
 
-  // Losses are called like models; the root is the one with the most parameters.
+  // Losses are modules that the script calls, as models are. The root is the one with most parameters.
   void apply_root(const notes::RootModule& note) {
     if (!job_.root_class.empty() && note.parameters <= job_.parameters) return;
     job_.root_class = note.class_name;
@@ -155,7 +155,7 @@ class NoteReader {
     if (!job_.optimizer || facts.state >= job_.optimizer->state) job_.optimizer = std::move(facts);
   }
 
-  // Keeps the evaluation that piles up most, where several gather.
+  // If several evaluations gather outputs, the one that gathers most is kept.
   void apply_growth(const notes::Growth& note) {
     if (note.bytes_per_batch.count() <= 0 || note.batches <= 0) return;
     model::GatheredFacts facts;

@@ -22,7 +22,7 @@ namespace notes = model::notes;
 
 namespace {
 
-// What a launcher says of its ranks: torchrun, torch.multiprocessing.spawn.
+// Errors by which launchers (torchrun, torch.multiprocessing.spawn) report that a rank failed.
 constexpr std::array<std::string_view, 3> kLaunchersErrors{"ChildFailedError", "ProcessRaisedException",
                                                            "ProcessExitedException"};
 
@@ -57,7 +57,7 @@ void add_loss(Told& into, LossKind kind, std::string detail, std::int64_t count 
   into.losses.push_back({kind, count, std::move(detail)});
 }
 
-// PyTorch's blocks or segments on a card. A process that only asks how much is free makes a context and nothing else.
+// Whether PyTorch allocated anything on a card. A process that only asks how much is free makes no more than a context.
 bool has_allocated(const Recording& recording) {
   return std::ranges::any_of(recording.records, [](const vf_record& record) {
     return record.kind == VF_RECORD_BLOCK_ALLOC || record.kind == VF_RECORD_SEGMENT_ALLOC;
@@ -81,7 +81,7 @@ void apply_process(const notes::Process& process, Told& into) {
   }
 }
 
-// The first error of several processes counts, but a launcher's only when no rank of it said more.
+// Of the errors of several processes the first counts. That of a launcher counts only if none of its ranks told one.
 void apply_error(const notes::Error& error, Told& into) {
   into.failed_after_read |= error.after_read;
   if (!into.error || std::ranges::find(kLaunchersErrors, into.error->type) != kLaunchersErrors.end()) {

@@ -65,7 +65,8 @@ bool died_of_oom(const RunResult& result, const base::Ended& ended) {
   return result.evidence.oom.has_value();
 }
 
-// Completes the hooks' words with the recorder's numbers; makes the whole of it when the hooks said nothing.
+// What the hooks said of the out-of-memory error, completed by the recorder's numbers. If they said nothing, it is made
+// of the numbers alone.
 void describe_oom(RunResult& result, bool died) {
   const std::optional<model::OomState>& recorded = result.evidence.oom;
   if (!result.oom && !recorded && !died) return;
@@ -83,7 +84,7 @@ void describe_oom(RunResult& result, bool died) {
   result.oom->caught = !died;
 }
 
-// What the moments that matter looked like, and of the fullest card which phase its moment is of.
+// What each card held at the moment that matters, and for the fullest card the phase of that moment.
 void take_explanation(facts::Explanation explanation, RunResult& result) {
   result.peak_phase = explanation.phases[result.peak_device];
   result.owners_at_peak = std::move(explanation.owners);
@@ -127,7 +128,7 @@ ExitEvidence gather_evidence(const RunResult& result, const FinishedRun& run, bo
   return evidence;
 }
 
-// Times are those of the card's figures: on a virtual card the real ones mean nothing.
+// Times are worked out from the card's figures: on a virtual card, what was measured means nothing.
 std::shared_ptr<const model::ModuleTable> describe_modules(const FinishedRun& run) {
   const auto seconds = [&](int device, model::Number number, double flops, double bytes) -> std::optional<double> {
     const auto index = static_cast<std::size_t>(device);

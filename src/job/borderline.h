@@ -11,7 +11,7 @@ namespace vramfit::job {
 
 using RunOnce = std::function<base::Result<RunOutcome>(const RunRequest&)>;
 
-// Turns a borderline that was an OOM into what a second run, quiet and with more room, shows it to be.
+// Where an OOM was judged borderline: runs the job again, quietly and with more room, and takes over what that shows.
 void settle_borderline(const RunRequest& request, RunOutcome& outcome, const RunOnce& run_once);
 
 }  // namespace vramfit::job

@@ -28,7 +28,8 @@ void put_values(base::Environment& environment, const RunRequest& request) {
   }
 }
 
-// How long everything is run, and whether the script's lines are watched: not in trials, which end as soon as they can.
+// How long everything is run, and whether the script's lines are watched. In trials, which end as soon as they can,
+// they are not.
 void put_reach(base::Environment& environment, const RunRequest& request) {
   environment.erase("VRAMFIT_RUN_ON");
   environment.erase("VRAMFIT_COVERAGE");
@@ -52,7 +53,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
     environment["VRAMFIT_REAL"] = "1";
     environment.try_emplace("VRAMFIT_ON_OOM", "doctor");  // a report where it happens: python/vramfit/on_oom
   } else {
-    // What shows the files of cards stands before what reads plain files, and asks it for all others.
+    // The library that shows the files of cards comes first, and passes all other files on to the one that reads those.
     const std::string preload =
         installation.preload(places.cuda_major).string() + ":" + installation.recorder().string();
     put_first(environment, "LD_PRELOAD", preload);
@@ -68,7 +69,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
     // Kernels do nothing, so OpenMP is left with filling and stacking batches: many parallel regions, all short. Where
     // cores are shared, threads that wait for each other by spinning keep each other from ending them.
     if (request.values != Values::kCpu) environment.try_emplace("OMP_WAIT_POLICY", "PASSIVE");
-    // What a run spends in the kernel is mostly the pages of batches, each written once.
+    // Most of the time that a run spends in the kernel goes to pages of batches, each of which is written once.
     environment.try_emplace("THP_MEM_ALLOC_ENABLE", "1");
     environment.erase("VRAMFIT_NETWORK");
     if (!request.files.network) {

@@ -1,4 +1,4 @@
-// Whether a real cuDNN can be asked what workspaces its plans need, and which.
+// Which real cuDNN, if any, can be asked for the workspaces of its plans.
 //
 // What a convolution's plan needs is decided by cuDNN's version and the card. Only the very cuDNN that the job would
 // use gives the job's answer, so by default the one beside the job's torch is asked, and none when there is none.

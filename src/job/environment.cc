@@ -142,7 +142,7 @@ std::optional<Result<JobEnvironment>> use_as_it_is(const EnvironmentRequest& req
   return job;
 }
 
-// Takes an interpreter that has no CUDA build of torch; nothing where the job needs one.
+// Uses an interpreter that has no CUDA build of torch. Nothing: the job needs one.
 std::optional<Result<JobEnvironment>> use_without_torch(const EnvironmentRequest& request, const CommandShape& shape,
                                                         const Interpreter& interpreter) {
   const auto look = look_without_torch(interpreter.program, request.command, request.environment);

@@ -25,9 +25,10 @@ struct EnvironmentRequest {
 struct JobEnvironment {
   std::vector<std::string> command;  // the request's, with the interpreter or launcher as an absolute path
   base::Environment environment;     // the request's; a kept environment is first in its PATH
-  Interpreter interpreter;           // has a torch with CUDA, or the job does without: then `cuda` is its runtime's
-  bool is_kept = false;              // one of vramfit's own
-  std::vector<std::string> notes;    // what the user must know about the choice, one sentence each
+  Interpreter
+      interpreter;  // has a torch with CUDA; if the job does without one, `cuda` is the version of its CUDA runtime
+  bool is_kept = false;                      // one of vramfit's own
+  std::vector<std::string> notes;            // what the user must know about the choice, one sentence each
   std::vector<std::string> frameworks = {};  // of a job without torch: "jax 0.10.2"
 };
 

@@ -20,14 +20,14 @@ using isolate::Mechanism;
 
 namespace {
 
-// The path as the kernel has it: links that were made inside the layer would not lead there.
+// The path without links: a link that the job makes inside the layer is not there outside.
 std::string real_path(const fs::path& path) {
   std::error_code problem;
   const fs::path real = fs::canonical(path, problem);
   return problem ? std::string() : real.string();
 }
 
-// Half of what this process may use: the layer is kept in memory.
+// Half of the memory that this process may use, because the layer is kept in memory.
 Result<std::int64_t> find_limit(const base::Environment& environment) {
   if (const std::string text = base::value_of(environment, "VRAMFIT_LAYER_LIMIT"); !text.empty()) {
     auto limit = base::parse_bytes(text);

@@ -23,7 +23,7 @@ struct SharedPlaces {
 
 class FileLayer {
  public:
-  // Fails where the request wants a layer and this machine gives none: before anything of the job has started.
+  // Fails, before anything of the job has started, if the request wants a layer and this machine can make none.
   // VRAMFIT_LAYER_KIND and VRAMFIT_LAYER_LIMIT in `environment` choose a mechanism and the layer's size.
   static base::Result<FileLayer> open(const RunRequest& request, const SharedPlaces& places,
                                       const base::Environment& environment);
@@ -32,11 +32,11 @@ class FileLayer {
   ~FileLayer();
 
   bool holds_files() const { return layer_ && layer_->spec().has_files; }
-  // Whether another such job may run beside it: files, ports and shared memory are each one's own.
+  // Whether another such job may run at the same time: each has its own files, ports and shared memory.
   bool stands_alone() const {
     return holds_files() && !layer_->spec().network && !layer_->spec().is_supervised && open_network_.empty();
   }
-  // What the child calls before it becomes the job; empty: it has nothing to enter.
+  // The child calls this before it becomes the job. Empty: there is no layer to enter.
   std::function<base::Result<void>()> entry() const;
   std::string spec() const;  // the same for a fork of the warm process; empty: nothing
   // After the job: what it did, copied to --keep-files. Nothing of a job on a real card.
@@ -55,7 +55,7 @@ class FileLayer {
   std::filesystem::path reports_;         // of VRAMFIT_ON_OOM: made for the job, removed if it stays empty
 };
 
-// What to try when a job failed for want of the network, or of room in its layer; empty: that is not why.
+// What to try when a job failed because it had no network, or no room left in its layer. Empty: it failed otherwise.
 std::string remedy_for_layer(const model::ScriptError& error, const model::FilesResult& files);
 
 }  // namespace vramfit::job

@@ -54,7 +54,7 @@ std::string describe_overhead(const model::Card& card, const devices::Overhead& 
                     to_string(overhead.kernels), to_string(overhead.library), overhead.source);
 }
 
-// What the run stands on: figures for context and libraries of each kind of card.
+// What is assumed of each kind of card: the sizes of its context and libraries.
 std::vector<model::Remark> context_remarks(const RunRequest& request, const JobSetup& setup) {
   std::vector<model::Remark> remarks;
   std::string last;
@@ -86,7 +86,7 @@ std::string unknown_symbol(const std::string& message) {
   return is_nvidias ? symbol : "";
 }
 
-// "No module named 'datasets'" is the most usual end of a script in an environment it does not know.
+// Most scripts that fail in a new environment fail with "No module named 'datasets'" or the like.
 std::string remedy_for(const model::ScriptError& error, const JobEnvironment& job, bool misses_values) {
   if (const std::string symbol = unknown_symbol(error.message); !symbol.empty()) {
     return fmt::format(
@@ -101,7 +101,7 @@ std::string remedy_for(const model::ScriptError& error, const JobEnvironment& jo
   return remedy_for_missing_module(job, error.message.substr(begin + 1, end - begin - 1));
 }
 
-// Before anything is started: a plan that nobody can apply would show only when the job had long run.
+// Checked before anything is started: the job would run for long before it came to a change that can't be applied.
 Result<void> check_plan_of(const RunRequest& request) {
   if (!request.plan) return {};
   const auto plan = ingest::read_plan(*request.plan);
@@ -109,7 +109,7 @@ Result<void> check_plan_of(const RunRequest& request) {
   return plan::check_plan(*plan, request.plan->string());
 }
 
-// A job may be run more than once, and a pipe gives what is in it once.
+// A job may be run several times, but a pipe can be read only once.
 Result<void> check_script(const std::vector<std::string>& command) {
   const auto python = parse_python_command(command);
   std::error_code ignored;
@@ -118,7 +118,7 @@ Result<void> check_script(const std::vector<std::string>& command) {
                     "save it to a file first");
 }
 
-// Reads those of all processes. One that can't be read, because its process was killed over it, is left out.
+// Of all processes. One that can't be read, because its process was killed while writing it, is left out.
 std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, const facts::Told& told) {
   std::vector<RunSnapshot> snapshots;
   for (const facts::SnapshotNote& kept : told.snapshots) {

@@ -19,7 +19,7 @@
 
 namespace vramfit::job {
 
-// kAuto: zeros, and again with tracked values where the script reads one that steers it.
+// kAuto: zeros. If the script reads a value that steers it, it is run again with tracked values.
 enum class Values { kAuto, kZeros, kCpu };
 
 // What a process held on a real card besides PyTorch's memory: context and libraries.
@@ -46,7 +46,8 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// What a script is run again with when it asked for it, or failed over what a short run on a virtual card lacks.
+// How a script is run again, because it asked for that or because it failed over something that a short run on a
+// virtual card leaves out.
 struct RetryOptions {
   bool whole_evaluation = false;  // evaluations deliver all their batches, the last one read again and again
   bool tracked_values = false;    // values that may steer the script are followed, and computed where they can be
@@ -72,7 +73,7 @@ struct FileWishes {
 struct FirstSteps {
   int steps = 4;
   int samples = 0;  // of which each batch is made; 0: as many as the script asks for
-  int group = 0;    // of so many samples batch norms take their statistics; 0: of all that they are given
+  int group = 0;    // batch norms take their statistics over so many samples; 0: over all that they are given
   int outputs = 0;  // forwards of evaluations that are waited for
   int tokens = 0;   // of each text, about; 0: all
   // Seconds of the processor after which two steps are enough; 0: all of them are taken. Whoever else uses the machine
@@ -103,12 +104,12 @@ struct RunRequest {
   std::optional<double> whole_seconds;            // of everything the request takes: a run may have to be repeated
   std::string cudnn = "auto";                     // --cudnn: auto, zero or a folder: whom to ask about workspaces
   std::vector<model::LayerWorkspace> workspaces;  // learned: they stand over what `cudnn` says
-  bool mark_workspaces = false;  // each convolution's workspace is a mark that tells it (virtual_gpu/cudnn/layer_key.h)
+  bool mark_workspaces = false;      // the size of each workspace tells its convolution (virtual_gpu/cudnn/layer_key.h)
   std::optional<std::string> torch;  // --torch: which kept environment to use
   FileWishes files;
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
   bool modules = false;                   // the hooks watch every module (RunResult::modules)
-  bool obstacles = false;                 // without a plan: the hooks look for what the script would refuse of one
+  bool obstacles = false;                 // without a plan: the hooks note which techniques the script would refuse
   bool snapshots = false;                 // its memory history is kept too (RunOutcome::snapshots)
   bool patch = false;                     // its plan is written into its source too (RunOutcome::patch)
   std::optional<FirstSteps> first_steps;  // needs values that are computed
@@ -117,13 +118,14 @@ struct RunRequest {
   int begun = 0;  // which of those that Runner::begin started it is; 0: none
 };
 
-// The request as its next run is made: within what is left of `whole_seconds` after `seconds_used`.
+// The request for its next run, which gets what is left of `whole_seconds` after `seconds_used`.
 RunRequest limit_run(RunRequest request, double seconds_used);
 
 // What PyTorch's memory history of a run was at one moment (python/vramfit/observe/own_snapshots.py).
 struct RunSnapshot {
-  std::string name;        // of the file that the script dumped it to; empty: to none
-  bool by_script = false;  // it records and dumps itself; otherwise ours, from the first use of the card to its end
+  std::string name;  // of the file that the script dumped it to; empty: to none
+  bool by_script =
+      false;  // the script records and dumps it; otherwise we do, from the first use of the card to the end
   int pid = 0;
   model::Snapshot snapshot;
 };
@@ -144,12 +146,12 @@ struct RunOutcome {
 class Runner {
  public:
   virtual ~Runner() = default;
-  // Whatever is done once for a command and may take minutes: its environment. run() does it too when nobody has.
+  // Makes the environment of a command, which is done once and may take minutes. run() does it if nobody has before.
   virtual base::Result<void> prepare(const RunRequest&, base::ProgressSink&) { return {}; }
   // Starts what run() will be asked for later, beside what runs until then, where processors and memory allow: run()
   // with the request that comes back waits for it. What nobody asks for ends with the runner.
   virtual RunRequest begin(RunRequest request) { return request; }
-  // An error means that vramfit could not run the command; a command that fails is a result.
+  // An error: vramfit could not run the command. A command that was run and failed is a result.
   virtual base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) = 0;
 };
 

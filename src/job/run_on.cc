@@ -19,7 +19,7 @@ namespace {
 constexpr double kShareOfLimit = 0.5;
 constexpr double kMostSeconds = 1e6;
 
-// Ranks verdicts: the one that says more against the job's fitting is higher.
+// Ranks verdicts by how much they speak against the job fitting.
 int severity(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOutOfMemory:
@@ -89,7 +89,7 @@ void add_words(const RunResult& from, RunResult& into) {
   add_new(from.losses, into.losses, [](const model::DataLoss& loss) { return std::pair(loss.kind, loss.detail); });
 }
 
-// A short run judges growth by a few steps: what the long one says of it counts alone.
+// A short run sees growth over a few steps only, so what the long run says of growth replaces it.
 void drop_growth(RunResult& result) {
   for (const model::Growth& growth : result.evidence.growth) {
     std::erase_if(result.warnings, [words = liveness::describe_growth(growth)](const model::Remark& warning) {
@@ -135,7 +135,7 @@ Span span_to_peak(const RunRequest& request, const model::Reach& reach) {
 bool wants_short_run(const RunRequest& request, const RunOutcome& outcome) {
   const RunResult& result = outcome.result;
   const bool went_well = result.verdict == Verdict::kFits || (result.verdict == Verdict::kBorderline && !result.oom);
-  // Also where no batch was seen, but loops were ended: it may be a rollout, before the first step of training.
+  // Also if loops were ended before any batch was seen: they may be rollouts before the first training step.
   const bool saw_loops = result.reach.batches > 0 || (result.reach.watched && !result.reach.open.empty());
   const bool had_budget = !span_of(request).is_empty() && saw_loops;
   return had_budget && went_well && !result.interrupted && !result.timed_out && !result.reach.whole;

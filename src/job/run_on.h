@@ -28,10 +28,11 @@ std::string to_variable(const Span& span);  // as VRAMFIT_RUN_ON spells it; empt
 // Batches and steps behind a peak that a run is still given.
 inline constexpr std::int64_t kPastThePeak = 2;
 
-// For runs that ask how much room a known job needs: as far as its peak. One that ran whole ends by itself.
+// How far to run a job again, to learn how much room it needs: as far as its peak was. If it ran to its own end before,
+// it does so again.
 Span span_to_peak(const RunRequest& request, const model::Reach& reach);
 
-// Whether the script did not come to its own end, so that a short run may show more.
+// Whether a short run may show more, because this one did not come to the script's own end.
 bool wants_short_run(const RunRequest& request, const RunOutcome& outcome);
 
 // How far both came: what the short run executed was reached.
@@ -43,7 +44,7 @@ void take_growth(const model::RunResult& longer, model::RunResult& into);
 // The worse of both, with what only the other saw. How far it went, and what was left out, is told of `longer`.
 RunOutcome join_runs(RunOutcome longer, RunOutcome shorter);
 
-// Makes the second run where it is wanted. One that fails says nothing about memory.
+// Makes the second run if it is wanted. If that fails, it says nothing about memory, and is left out.
 RunOutcome complete(const RunRequest& request, RunOutcome outcome,
                     const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once);
 

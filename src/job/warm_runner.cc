@@ -47,7 +47,8 @@ void WarmRunner::end_zygote() {
   begun_.clear();
 }
 
-// Another job beside one that runs: a processor for it, and memory, of which most jobs' processes take as much again.
+// Whether another job may run beside this one: there is a processor for it, and memory for several of the largest
+// processes that were seen.
 bool WarmRunner::has_room() const {
   constexpr std::int64_t kAssumed = std::int64_t{2} << 30, kTimes = 4;
   return std::thread::hardware_concurrency() > 1 &&

@@ -137,7 +137,7 @@ bool send_all(int socket, std::string_view text) {
   return true;
 }
 
-// The first byte of a request carries the files, so that they come before its end does.
+// The open files are sent with the first byte of a request, so that they are there before it ends.
 bool send_request(int socket, std::string_view line, bool has_our_streams) {
   if (!has_our_streams) return send_all(socket, line);
   const auto sent = isolate::send_parcel(socket, std::string(line.substr(0, 1)), {0, 1, 2});
@@ -179,7 +179,7 @@ Result<int> Zygote::begin(const ZygoteJob& job) {
 }
 
 Result<base::Ended> Zygote::wait(int id, const ZygoteJob& job, const base::Tick& tick) {
-  // The zygote keeps the job's time limit; this is for a zygote that is stuck itself.
+  // The zygote ends a job that reaches its time limit. This limit is for a zygote that is stuck itself.
   constexpr double kGraceSeconds = 30;
   constexpr double kMostPatience = 5;  // times what it would be alone: python/vramfit/zygote.py counts no more waiting
   std::optional<double> limit;

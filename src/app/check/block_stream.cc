@@ -28,7 +28,7 @@ class BlockStreamBuilder {
   }
 
   EventStream finish() {
-    // All or none: a sum that is known now and then can't be followed.
+    // Used only if every event has it: a sum that is known now and then can't be followed.
     if (stream_.reserved_after.size() != stream_.events.size()) stream_.reserved_after.clear();
     return std::move(stream_);
   }

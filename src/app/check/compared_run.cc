@@ -11,7 +11,7 @@ namespace {
 
 using model::CheckResult;
 
-// Compares each snapshot of the run and returns the result with most in common with the recording.
+// Compares the recording with each snapshot of the run, and returns the comparison in which they have most in common.
 std::optional<std::pair<CheckResult, Partner>> compare_best(const Recorded& recorded, std::vector<Partner> partners) {
   std::optional<std::pair<CheckResult, Partner>> best;
   for (Partner& partner : partners) {

@@ -1,4 +1,4 @@
-// What of a virtual run is laid beside a recording: events of the same kind, from the same place of the job.
+// The part of a virtual run that is compared with a recording: events of the same kind, from the same place in the job.
 #ifndef VRAMFIT_APP_CHECK_PARTNER_H
 #define VRAMFIT_APP_CHECK_PARTNER_H
 

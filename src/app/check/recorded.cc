@@ -21,7 +21,7 @@ namespace {
 
 using base::Result;
 
-// What does not even begin as a pickle is something else altogether.
+// A file that does not begin like a pickle is no damaged snapshot, but something else.
 base::Error explain(const base::Error& error, const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return error;  // a pipe is not opened again
@@ -94,7 +94,7 @@ Result<Recorded> read_trace(const std::filesystem::path& path, std::optional<int
   return recorded;
 }
 
-// What `vramfit run --gpu real` and VRAMFIT_RUN_DIR leave: the process that did most.
+// A run folder, as `vramfit run --gpu real` and VRAMFIT_RUN_DIR leave it: of its processes the one that allocated most.
 Result<Recorded> read_folder(const std::filesystem::path& path, std::optional<int> device) {
   const auto facts = facts::read_facts(path);
   if (!facts) return std::unexpected(facts.error());

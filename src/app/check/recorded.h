@@ -1,4 +1,4 @@
-// A recording of a real card, of whichever format, as it is compared.
+// A recording of a real card, read from any of the formats, in the form in which it is compared.
 #ifndef VRAMFIT_APP_CHECK_RECORDED_H
 #define VRAMFIT_APP_CHECK_RECORDED_H
 

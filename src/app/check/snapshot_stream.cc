@@ -109,7 +109,8 @@ class SnapshotStreamBuilder {
   std::unordered_map<std::uint32_t, std::uint32_t> callers_;
 };
 
-// Segments of the final state that the trace did not see come, and those it saw go without having come.
+// Segments that were there before the trace began: in the final state without an allocation in the trace, or freed in
+// the trace without one.
 std::vector<compare::Extent> find_first_segments(const Snapshot& snapshot, int device,
                                                  const std::vector<Event>& events) {
   std::unordered_set<std::uint64_t> came;
@@ -130,7 +131,7 @@ std::vector<compare::Extent> find_first_segments(const Snapshot& snapshot, int d
   return first;
 }
 
-// Whether all that is given back had been asked for in the history.
+// Whether the trace has an allocation for everything that it frees.
 bool begins_with_nothing(const std::vector<Event>& events) {
   std::unordered_set<std::uint64_t> live;
   for (const Event& event : events) {
@@ -140,7 +141,7 @@ bool begins_with_nothing(const std::vector<Event>& events) {
   return true;
 }
 
-// Before the trace: what was there at its end, less what came in it.
+// What was there before the trace began: what there was at its end, less what was allocated in it.
 compare::Totals find_begin(const Snapshot& snapshot, int device, const EventStream& stream) {
   compare::Totals end{0, 0, 0};
   for (const model::Segment& segment : snapshot.segments) {
@@ -189,7 +190,7 @@ EventStream stream_of(const Snapshot& snapshot, int device) {
   stream.has_places = true;
   stream.settings = snapshot.settings;
   if (!snapshot.damage.empty()) {
-    // Its end was not read: where it began is told by the events alone.
+    // The final state was not read, so only the events tell what there was at the beginning.
     stream.from_start = begins_with_nothing(stream.events);
     stream.begin = {0, 0, 0};
     return stream;

@@ -15,7 +15,7 @@ int busiest_device(const model::Snapshot& snapshot);
 // The devices that have events, in order.
 std::vector<int> devices_with_history(const model::Snapshot& snapshot);
 
-// A damaged snapshot gives what its events alone tell: its end was not read.
+// A damaged snapshot gives only what its events tell, because its final state could not be read.
 compare::EventStream stream_of(const model::Snapshot& snapshot, int device);
 
 }  // namespace vramfit::app

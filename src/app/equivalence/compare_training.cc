@@ -21,11 +21,11 @@ using model::Sameness;
 
 namespace {
 
-// What other orders of sums leave, where a plan is allowed more: beyond it, bits are missing.
+// Sums in another order differ by no more than this. A larger difference means a lower precision.
 constexpr double kSumsShare = 1e-5;
 constexpr std::size_t kDifferencesInText = 2;
 
-// Why a comparison would say nothing; empty: it says something.
+// Why the two runs can't be compared. Empty: they can.
 std::string find_obstacle(const TrainingRecord& without, const TrainingRecord& with) {
   if (without.steps.empty()) return "no optimizer step was seen in the job as it is";
   if (!without.has_ended) return "the job as it is ended before its first steps were over";
@@ -48,7 +48,7 @@ std::string find_obstacle(const TrainingRecord& without, const TrainingRecord& w
 std::vector<std::string> find_effects(const TrainingRecord& with) {
   std::vector<std::string> effects;
   for (const PlanEffect& effect : with.effects) {
-    // Said in other words: over how many samples is not the plan's number here.
+    // Told elsewhere: in these short runs batch norms average over other numbers of samples than under the plan.
     if (!effect.text.starts_with("batch normalisation")) effects.push_back(effect.text);
   }
   return effects;
@@ -109,7 +109,7 @@ std::string weights_in_words(const Equivalence& found, const plan::Promise& prom
   }
 }
 
-// `is_named`: what differs is what a technique said that it changes.
+// `is_named`: only what some technique says it changes is different.
 Equivalence trains_the_same(Equivalence found, const plan::Promise& promise, bool is_named, bool has_batch_norm) {
   found.sameness = class_of_numbers(found, promise);
   if (is_named || (promise.mixes_samples && has_batch_norm)) found.sameness = Sameness::kStatistics;
@@ -135,7 +135,7 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// Of a plan that changes the training on purpose: nothing is the same, but it has to train.
+// For a plan that changes the training on purpose: the numbers may all differ, but they have to be numbers.
 Equivalence watch_other_training(const TrainingRecord& without, const TrainingRecord& with, const std::string& meant) {
   const auto not_same = [&](const std::string& known) { return trains_otherwise(meant, "; " + known); };
   if (with.steps.empty()) return not_same("no optimizer step was seen with it");

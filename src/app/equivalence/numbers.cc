@@ -21,17 +21,18 @@ using facts::TrainingRecord;
 
 namespace {
 
-// One tensor alone may be further from the other run's than all together: its sums are smaller.
+// A single tensor may differ more between the runs than all together, because its sums have fewer terms.
 constexpr double kOneTensor = 10;
 constexpr double kMostOfOneTensor = 0.5;
 // Adam and its like make steps of one size of gradients of any: what fewer bits do to small ones is as large as a step.
 // Seen on networks of convolutions: 19 % where the gradients are 1 % apart.
 constexpr double kStepsOfOneSize = 0.5;
 
-// How far numbers may be apart: of all tensors together, of one alone, and of the weights' updates.
+// How far the numbers of two runs may be apart: those of all tensors together, of one tensor, and of the weights'
+// updates.
 struct Tolerance {
   double share, one_tensor, updates;
-  bool is_rounding;  // no more than other orders of sums leave: then each tensor is looked at by itself, too
+  bool is_rounding;  // they differ by no more than sums in another order do; then each tensor is compared by itself too
 };
 
 Tolerance find_tolerance(const TrainingRecord& without, const plan::Promise& promise) {

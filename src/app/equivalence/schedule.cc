@@ -15,7 +15,7 @@ using facts::TrainingStep;
 
 namespace {
 
-// Options are numbers that the script computes: the same ones are the same to the last digits.
+// Options are numbers that the script computes; two runs compute the same to nearly the last digit.
 constexpr double kOptionShare = 1e-6;
 
 const TrainingStep* find_step(const TrainingRecord& record, const TrainingStep& like) {
@@ -31,7 +31,7 @@ std::string of_optimizer(int optimizer, const TrainingRecord& record) {
 
 std::string words_of_option(const std::string& name) { return name == "lr" ? "the learning rate" : "`" + name + "`"; }
 
-// The names of options that differ; each is told once, of the first step that has another.
+// The options that differ, each named once, at the first step where it does.
 std::vector<std::string> find_other_options(const GroupOptions& before, const GroupOptions& now) {
   std::vector<std::string> names;
   for (const auto& [name, value] : before) {

@@ -11,7 +11,7 @@ namespace {
 // Gradients of a tensor that are this much smaller than the largest tensor's are what sums leave over: those of a bias
 // before a batch norm or a softmax.
 constexpr double kNegligible = 1e-5;
-// A tensor so much smaller than the others is not asked for by itself.
+// A tensor that is so much smaller than the others is not compared by itself.
 constexpr double kMinor = 1e-3;
 
 struct Sums {

@@ -33,7 +33,7 @@ TensorDistance measure_distance(const facts::Tensors& without, const facts::Tens
 // to nothing has none.
 Mask find_telling(const facts::Tensors& gradients, double floor);
 
-// The name of one that is infinite or not a number; empty when there is none.
+// The name of a tensor that holds infinity or no number. Empty: there is none.
 std::string find_not_finite(const facts::Tensors& tensors);
 
 bool are_zero(const facts::Tensors& tensors);

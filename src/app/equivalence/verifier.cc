@@ -24,11 +24,11 @@ constexpr std::int64_t kMostMicroBatches = 4;
 constexpr int kSamplesWithoutMicroBatches = 2;
 constexpr int kForwards = 3;  // of an evaluation
 constexpr int kTokens = 16;   // of each text
-// Memory is not what this is about, and costs nothing that is not touched.
+// The runs are compared by their values: they get so much memory that they can't run out. What is not touched is free.
 constexpr std::int64_t kCardGib = 512;
-// The run with the plan takes about as long as the one without.
+// Each of the two runs gets half of the time: with the plan it takes about as long as without.
 constexpr double kFirstRunsShare = 0.5;
-// The share of its time after which the first run takes no further steps; the second ends where it did.
+// After this share of its time the first run takes no more steps. The second run ends at the same step.
 constexpr double kStepsShare = 0.6;
 
 std::string why_it_failed(const job::RunOutcome& outcome) {

@@ -17,11 +17,11 @@ using model::FitResult;
 using model::FitVerdict;
 using model::PlanStanding;
 
-// Names the plan that came nearest: it might fit and was not shown to.
+// Names the plan that came nearest: it may fit, but no run showed it.
 std::string nearest_miss(const FitResult& result) {
   for (const auto standing :
        {PlanStanding::kTrainsElse, PlanStanding::kBorderline, PlanStanding::kTimedOut, PlanStanding::kBroke}) {
-    // What all plans run into is the script's own doing, and tells more than one that broke it.
+    // If all plans ran out at the same line, that line explains more than a single plan that broke the script.
     if (standing == PlanStanding::kBroke) {
       if (std::string wall = common_wall(result); !wall.empty()) return wall;
     }
@@ -37,7 +37,7 @@ bool lost_all_that_fit(const FitResult& result) {
                              [](const model::PlanRow& row) { return row.standing == PlanStanding::kTrainsElse; });
 }
 
-// Where no run of a plan ran out: what the script did not let happen. Empty otherwise.
+// If no plan ran out of memory: what about the script kept plans from being applied. Empty: some plan ran out.
 std::string only_refusals(const FitResult& result) {
   const auto has = [&](PlanStanding standing) {
     return std::ranges::find(result.lost, standing, &model::PlanRow::standing);

@@ -20,7 +20,7 @@ using base::Result;
 using model::FitGoal;
 using model::FitVerdict;
 
-// The largest share of the time left that one measuring run may take.
+// A measuring run may take at most this share of the time left.
 constexpr double kMeasuringShare = 0.12;
 
 bool contains(const std::vector<std::string>& list, std::string_view id) {

@@ -11,10 +11,10 @@
 
 namespace vramfit::app {
 
-// Where the script itself is at fault and nothing around it can mend that, a search would only take time.
+// False: a fault of the script itself makes it run out, and no technique can work around that.
 bool is_search_of_use(FitContext& fit, const model::Job& job);
 
-// The techniques that apply and are wanted. Each that exists gets a row in the answer.
+// The techniques that can be applied and that the user did not exclude. All techniques get a row in the answer.
 std::vector<const plan::Technique*> choose_techniques(FitContext& fit, const model::Job& job);
 
 // Replaces the model's idea of some techniques by what a run shows, and takes those away that cannot be. Left out where

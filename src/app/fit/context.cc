@@ -13,10 +13,10 @@ using base::Bytes;
 using model::FitGoal;
 using model::FitVerdict;
 
-// Far beyond any card, and free: memory of a virtual card that nothing touches takes no host memory.
+// More than any card has. It costs nothing: memory of a virtual card takes host memory only where it is touched.
 constexpr std::int64_t kFreeRunGib = 512;
 
-// A candidate's time limit: these seconds, and so many times what the free run took.
+// A candidate may take these seconds and in addition so many times what the run with plenty of memory took.
 constexpr double kShortestLimit = 10;
 constexpr double kLimitFactor = 3;
 // A search makes about this many runs before it has its answer and a few more to choose from.

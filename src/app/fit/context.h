@@ -15,7 +15,7 @@
 
 namespace vramfit::app {
 
-// A run that goes on beyond the training loop takes so much longer than one that ends when memory is steady.
+// How much longer a run beyond the training loop takes than one that ends as soon as memory is steady.
 inline constexpr double kWholeRunFactor = 1.5;
 
 struct FitContext {
@@ -28,7 +28,7 @@ struct FitContext {
   void stretch_budget();
   bool is_out_of_time(const model::RunResult& run) const;
 
-  // Predictions are for one card: that which is shortest of memory.
+  // Predictions are made for one card: the one that lacks most memory.
   void aim_at(int card);
 
   // The job as it is, ended as soon as memory is steady.

@@ -17,7 +17,7 @@ using model::PlanRow;
 using model::PlanStanding;
 using model::Sameness;
 
-// The one change of the plan that a loop can turn into another training; nothing where there are several.
+// The only change of the plan that can make some loop train differently. Nothing: there are several, or none.
 const Change* find_culprit(const model::Plan& plan) {
   const Change* culprit = nullptr;
   for (const Change& change : plan.changes) {

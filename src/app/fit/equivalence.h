@@ -10,10 +10,10 @@
 
 namespace vramfit::app {
 
-// What is known of a plan without a run: it is exact by construction. Nothing: its first steps have to be seen.
+// A plan that is exact by construction needs no comparison. Nothing: its first steps have to be compared.
 std::optional<model::Equivalence> find_known_equivalence(const model::PlanRow& row);
 
-// Of a plan whose first steps were not seen; `why` they were not.
+// The result for a plan whose first steps were not compared, and `why` not.
 model::Equivalence not_run(const model::PlanRow& row, std::string why);
 
 // What of a plan is compared: smaller batches of an evaluation put out the same, and can't be laid side by side.
@@ -23,7 +23,7 @@ model::Plan compared_part(const model::Plan& plan);
 // which did it. Returns that technique, where there is only one that can have; else the best alone goes.
 std::string reject_best(model::FitResult& result);
 
-// Before a search without the technique: it can't be applied, and what lost without it is to be searched again.
+// Prepares a search without this technique: marks it as not applicable, and forgets the lost plans that do without it.
 void rule_out(const std::string& technique, model::FitResult& result);
 
 // Gives the plans that are not the best an equivalence too.

@@ -20,7 +20,7 @@ using model::FitVerdict;
 // The card with plenty has so much at the second try, where the first ran out: networks of hundreds of billions of
 // parameters.
 constexpr std::int64_t kUtmostGib = 16384;
-// The share of the time left that runs beyond the first batches get, where nobody said how long a search may take.
+// If the user did not say how long a search may take, a run beyond the first batches gets this share of the time left.
 constexpr double kRunOnShare = 0.4;
 constexpr double kShortestRunOn = 1;  // seconds that show more than the first batches
 
@@ -31,7 +31,7 @@ std::string why_it_failed(const model::RunResult& run) {
          (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
 }
 
-// Goes on in full where that may show more, and leaves in `outcome` what both showed.
+// Runs the job over more batches if that may show more, and puts what both runs showed into `outcome`.
 Result<void> run_on(FitContext& fit, const job::RunRequest& request, job::RunOutcome& outcome) {
   const double time = fit.request.budget_is_firm ? fit.left() : kRunOnShare * fit.left();
   const job::RunRequest in_full = fit.span.in_full(request, time);
@@ -50,7 +50,7 @@ Result<job::RunOutcome> run_with_plenty(FitContext& fit) {
   return fit.runner.run(std::exchange(fit.begun_free, std::nullopt).value_or(fit.plentiful_request()), fit.progress);
 }
 
-// It missed by less than the uncertainty of the context's size: with plenty it took more than that would have given.
+// The job missed by less than the uncertainty of the context's size, but with plenty of memory it took even more.
 void settle_as_is(FitContext& fit, const model::RunResult& free) {
   model::RunResult& as_is = fit.result.as_is;
   if (as_is.verdict != model::Verdict::kBorderline || !as_is.oom) return;
@@ -60,7 +60,7 @@ void settle_as_is(FitContext& fit, const model::RunResult& free) {
   as_is.reason.clear();
 }
 
-// When all cards have plenty, the fullest is not always the one that lacks most: cards may differ in size.
+// With plenty of memory the fullest card is not always the one that lacks most: the cards asked for may differ in size.
 void look_at_shortest_card(FitContext& fit, model::RunResult& free) {
   std::optional<Bytes> most;
   for (const model::DeviceResult& device : free.devices) {
@@ -71,7 +71,8 @@ void look_at_shortest_card(FitContext& fit, model::RunResult& free) {
     most = lacking;
     free.peak_device = device.index;
   }
-  Bytes highest;  // by tensors: what one phase has reserved stays reserved in those after it
+  Bytes highest;  // of what tensors hold: what a phase reserves stays reserved in later phases, and would be counted
+                  // there
   for (const model::PhaseResult& phase : free.phases) {
     if (phase.device != free.peak_device || phase.peaks.allocated <= highest) continue;
     highest = phase.peaks.allocated;
@@ -129,7 +130,7 @@ Result<bool> run_as_is(FitContext& fit) {
       return fit.request.goal != FitGoal::kSameTraining || fit.conclude(FitVerdict::kFitsAlready, "");
     case model::Verdict::kFailed:
       if (fit.result.as_is.oom)
-        break;  // what it did then went wrong; with plenty of memory it shows whether that is all
+        break;  // the script caught it and failed later; a run with plenty of memory shows whether it fails anyway
       [[fallthrough]];
     case model::Verdict::kNoCard:
       return fit.conclude(FitVerdict::kJobFailed, why_it_failed(fit.result.as_is));
@@ -171,7 +172,7 @@ Result<std::optional<model::Job>> run_free(FitContext& fit) {
     const model::Peaks peaks = device != nullptr ? device->peaks : model::Peaks{};
     job.oom =
         model::OomFacts{fit.result.as_is.oom->phase, fit.result.as_is.oom->tried, peaks.allocated, peaks.reserved};
-    // What was idle when memory ran out, which the peaks, of other moments, do not tell.
+    // Memory that was reserved and idle when the job ran out. Peaks are of other moments and do not tell it.
     if (const auto& oom = fit.result.as_is.evidence.oom) {
       job.oom->allocated = oom->allocated;
       job.oom->reserved = oom->reserved;

@@ -9,13 +9,13 @@
 
 namespace vramfit::app {
 
-// Whether no job of PyTorch begins on one of the cards: smaller than its context.
+// Whether one of the cards is smaller than a CUDA context, so that no PyTorch job can even start on it.
 bool is_card_too_small(FitContext& fit);
 
-// The job as it is. True when there is something to do: it ran out of memory.
+// Runs the job as it is. True: it ran out of memory, and a plan has to be looked for.
 base::Result<bool> run_as_is(FitContext& fit);
 
-// The job's facts, from a run that memory does not stop; nothing when even that run did not work.
+// The facts of the job from a run with more memory than it can use. Nothing: even that run failed.
 base::Result<std::optional<model::Job>> run_free(FitContext& fit);
 
 }  // namespace vramfit::app

@@ -29,7 +29,7 @@ using model::FitResult;
 using model::FitVerdict;
 using model::PlanRow;
 
-// The largest may have made way for a smaller one, which ran to the end of the script.
+// The largest batch may have failed later in the script; then a smaller one that ran to its end has taken its place.
 void keep_exact_batch(FitResult& result) {
   if (!result.largest_batch) return;
   if (result.plans.empty()) {

@@ -16,7 +16,7 @@ class KeptProofs final : public plan::Prover {
   void prove_by(plan::Prover& prover) { prover_ = &prover; }
 
   base::Result<plan::Proof> prove(const model::Plan& plan, double seconds_left) override;
-  // A later run of a plan that was proven showed something else.
+  // A plan was proven, and a later run of it showed otherwise.
   void overrule(const model::Plan& plan, plan::Proof proof);
 
   int runs() const { return runs_; }

@@ -1,4 +1,5 @@
-// One change on its own with plenty of memory: what the job then holds, for techniques that no model foretells well.
+// Runs the job with one change and plenty of memory, to measure what it then holds: for techniques whose effect can't
+// be predicted well.
 #ifndef VRAMFIT_APP_FIT_MEASUREMENT_H
 #define VRAMFIT_APP_FIT_MEASUREMENT_H
 
@@ -20,7 +21,7 @@ struct Measurement {
 base::Result<job::RunRequest> prepare_measurement(job::RunRequest plenty, const model::Change& change,
                                                   const std::filesystem::path& plan_file);
 
-// Adds what the run saw to job.measured; nothing when it told nothing.
+// Adds what the run showed to job.measured, if it showed anything.
 base::Result<Measurement> measure_prepared(job::Runner& runner, const job::RunRequest& request,
                                            const model::Change& change, model::Job& job);
 

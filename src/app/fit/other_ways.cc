@@ -19,9 +19,9 @@ namespace {
 
 using model::FitVerdict;
 
-// The cheapest card for the job as it is, by a run there; where it does not fit after all, the next.
+// Runs the job as it is on the cheapest card that should hold it, and if it does not fit there, on the next.
 void prove_hardware(FitContext& fit) {
-  // A figure for another card is no part of the answer: only for those who gave the search its time.
+  // Other cards are an extra: they are run only if the user said how long the search may take.
   while (fit.request.budget_is_firm && !fit.result.hardware.empty() && !base::was_interrupted()) {
     model::HardwareRow& row = fit.result.hardware.front();
     if (row.count > 1 || kWholeRunFactor * fit.result.free_run->wall_seconds > fit.left()) return;
@@ -43,7 +43,7 @@ void look_at_hardware(FitContext& fit, const model::Job& job) {
   if (fit.request.catalogue.empty() || fit.result.cards > 1 || fit.result.verdict == FitVerdict::kInterrupted) return;
   const int cuda_major = std::atoi(fit.result.free_run->cuda.c_str());
   const plan::Forecast as_is = plan::start_forecast(job);
-  // A plan with another network does not answer why this one does not fit.
+  // The floor tells why the network does not fit, also where the best plan trains another one.
   if (fit.result.plans.empty() || fit.result.plans.front().effect == name(plan::Effect::kNetwork)) {
     fit.result.floor = plan::prove_floor(job, fit.target, fit.request.catalogue);
   }

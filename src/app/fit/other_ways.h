@@ -7,10 +7,10 @@
 
 namespace vramfit::app {
 
-// Other cards, on which it would run as it is, and with the best plan; the floor, where nothing fits.
+// Finds other cards on which the job would run as it is or with the best plan, and, if nothing fits, the floor.
 void look_at_hardware(FitContext& fit, const model::Job& job);
 
-// Where every plan takes something from the training, or none fits, what an edit would free is of interest.
+// If no plan fits, or every plan changes the training, says what an edit of the script would free.
 void advise(FitContext& fit, const model::Job& job);
 
 }  // namespace vramfit::app

@@ -20,7 +20,7 @@ class PatientClock final : public base::Clock {
   std::int64_t waited_ns_ = 0;
 };
 
-// Tells the clock what its runs waited, unless every second counts.
+// Reports to the clock how long each run waited for a processor, unless the user set a firm limit.
 class PatientRunner final : public job::Runner {
  public:
   PatientRunner(job::Runner& runner, PatientClock& clock, bool is_patient)

@@ -10,7 +10,7 @@
 
 namespace vramfit::app {
 
-// PyTorch keeps what it has for as long as the card has room, and gives back what it can once it has none.
+// PyTorch's allocator keeps memory while the card has room, and gives idle memory back only once it has none.
 void predict(const plan::Outlook& outlook, base::Bytes limit, model::PlanRow& row);
 
 // `factor`: of the job's own time.
@@ -21,7 +21,7 @@ model::PlanRow row_of(const plan::PlanTrial& trial, base::Bytes limit);
 // Why a run did not prove its plan; empty when it did.
 std::string why_unproven(const plan::Proof& proof);
 
-// What stopped every plan that ran out, when it was the same for all of two or more: the script's own doing.
+// Where at least two plans ran out, and all at the same line: that line, which the script itself has to change.
 std::string common_wall(const model::FitResult& result);
 
 // Tells the plans that fit why they are not the first.

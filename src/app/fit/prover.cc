@@ -34,7 +34,7 @@ plan::Outcome outcome_of(model::Verdict verdict) {
   return plan::Outcome::kFailed;
 }
 
-// How many steps a phase took; nothing where the run did not reach it.
+// How many steps a phase took. Nothing: the run did not reach it.
 std::optional<std::int64_t> steps_of(const model::RunResult& result, std::string_view phase) {
   std::optional<std::int64_t> steps;
   for (const model::PhaseResult& seen : result.phases) {
@@ -43,7 +43,7 @@ std::optional<std::int64_t> steps_of(const model::RunResult& result, std::string
   return steps;
 }
 
-// Why a run that ended well proves nothing; empty when it does.
+// Why a run is no proof although it ended well. Empty: it is one.
 std::string find_gap(const job::RunOutcome& outcome, const model::Plan& plan, const PhaseSteps& phases) {
   const auto applied = ids_of(outcome.facts->told.plan_applied);
   for (const model::Change& change : plan.changes) {
@@ -81,7 +81,7 @@ std::string line_that_ran_out(const model::RunResult& result) {
   return fmt::format("{}:{}", std::filesystem::path(told->file).filename().string(), told->line);
 }
 
-// A loop that ends by a count of batches ends too soon where a batch is given in parts.
+// A loop that counts its batches ends too soon when each batch is delivered in several parts.
 std::string find_missing_steps(const model::RunResult& result, const model::Plan& plan, std::int64_t wanted) {
   const std::int64_t steps = steps_of(result, "train").value_or(0);
   if (std::ranges::none_of(plan.changes, plan::accumulates) || !result.reach.whole || steps == wanted) return "";

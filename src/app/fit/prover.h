@@ -21,7 +21,7 @@ using PhaseSteps = std::map<std::string, std::int64_t>;
 // that the job has.
 plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const PhaseSteps& phases);
 
-// Steps of training of a run that left nothing out; nothing of another.
+// How many training steps a run took that left nothing out. Nothing: it left something out.
 std::optional<std::int64_t> whole_steps_of(const model::RunResult& result);
 
 // Phases with steps of their own: a run that is a proof must go through them. Saving may be rarer than a cut run.

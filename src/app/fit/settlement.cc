@@ -39,7 +39,7 @@ void Settlement::confirm_best(const std::filesystem::path& folder) {
   request.span = fit_.span.of_answer();
   request.span_alone = true;  // the short run was its trial
   RunProver prover(std::move(request), {}, folder, fit_.runner);
-  // Where two runs were joined, only the longer one's count is whole.
+  // If facts of two runs were joined, only the longer run counted all steps.
   const auto steps = fit_.span.whole_steps() ? fit_.span.whole_steps() : whole_steps_of(*fit_.result.free_run);
   if (steps) prover.expect_steps(*steps);
   const double expected = kWholeRunFactor * (fit_.result.free_run->wall_seconds + fit_.span.answer_seconds());

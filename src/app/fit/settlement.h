@@ -28,12 +28,12 @@ class Settlement {
   // Runs the best plan beyond the training loop; one that runs out there makes way for the next. Plan files are written
   // to `folder`.
   void confirm_best(const std::filesystem::path& folder);
-  // The best plan is one that runs to the end of the script and trains the same; others make way.
+  // Drops plans that do not run to the end of the script or that train something else, until the best one does neither.
   void settle_best(const std::filesystem::path& folder);
 
-  // Where nothing is left because a technique trains something else: whether to search again without it.
+  // No plan is left because all use a technique that changes the training. Whether to search again without it.
   bool leaves_out_culprits(std::vector<const plan::Technique*>& techniques);
-  // Where the best plan did not stand and no other was run: whether to search on, by what is known now.
+  // The best plan was dropped and no other has been run yet. Whether to go on searching with what is known now.
   bool looks_further();
 
  private:
@@ -42,7 +42,7 @@ class Settlement {
 
   FitContext& fit_;
   KeptProofs proofs_;
-  bool was_overruled_ = false;         // a best plan did not stand, and what may take its place was not run
+  bool was_overruled_ = false;         // the best plan was dropped, and none was run in its place
   std::vector<std::string> culprits_;  // techniques that were found to train something else
 };
 

@@ -11,7 +11,7 @@ namespace vramfit::app {
 namespace {
 
 constexpr double kShareOfTime = 0.25;  // of what is left of a search, for one run in full
-constexpr std::int64_t kLater = 200;   // a peak that is higher by one part in this many came later than a short run saw
+constexpr std::int64_t kLater = 200;   // a peak that is higher by more than 1/200 is one that the short run missed
 
 base::Bytes highest(const job::RunOutcome& outcome) {
   base::Bytes peak;
@@ -47,7 +47,7 @@ job::RunOutcome FitSpan::join(job::RunOutcome shorter, job::RunOutcome longer) {
   answer_seconds_ = longer.result.wall_seconds;
   const base::Bytes before = highest(shorter);
   const bool is_late = (highest(longer) - before).count() * kLater > before.count();
-  if (!is_late) {  // the short run saw as much, and a little of everything: its facts are the better ones
+  if (!is_late) {  // the short run saw the same peak, and a little of every phase: its facts are kept
     shorter.result.reach = job::joined_reach(longer.result.reach, shorter);
     job::take_growth(longer.result, shorter.result);
     return shorter;

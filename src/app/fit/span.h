@@ -14,20 +14,21 @@ class FitSpan {
  public:
   explicit FitSpan(job::Span budget) : budget_(budget) {}
 
-  // Whether a run in full may show more than this short one did.
+  // Whether a run over all batches may show more than this short run did.
   bool is_worth_it(const job::RunOutcome& shorter) const;
-  // The request as it goes on for the whole budget, or for what is left of a search's time.
+  // The same request for a run that may go on for the whole budget, or for as long as a search has time left.
   job::RunRequest in_full(job::RunRequest request, double seconds_left) const;
 
-  // Takes in the long run of the job with plenty, and joins the two. A long run that told nothing changes nothing.
+  // Joins the facts of the long run (with plenty of memory) to those of the short one. If it told nothing, nothing
+  // changes.
   job::RunOutcome join(job::RunOutcome shorter, job::RunOutcome longer);
 
-  // What candidates run over: nothing but the short cut, unless the peak comes later than that.
+  // How far candidates are run: only over the first batches, unless the peak of the job comes later.
   job::Span of_trials() const { return trials_; }
   // What the answer is confirmed over.
   job::Span of_answer() const { return answer_; }
   double answer_seconds() const { return answer_seconds_; }  // what that took the job as it is
-  // Steps of training that the job takes from its start to its own end; nothing where the long run left some out.
+  // How many training steps the job takes from start to end. Nothing: even the long run left some out.
   std::optional<std::int64_t> whole_steps() const { return whole_steps_; }
 
  private:

@@ -17,7 +17,7 @@ using model::PlanRow;
 using plan::Outcome;
 using plan::PlanTrial;
 
-// The strongest option of a technique that was predicted to be hopeless on its own.
+// A technique of which even the strongest option alone was predicted not to fit.
 void add_hopeless_singles(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
                           const plan::SearchResult& found, model::FitResult& result) {
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
@@ -43,7 +43,7 @@ void add_hopeless_singles(const model::Job& job, const plan::Target& target, con
   }
 }
 
-// What became of it after a search before this one tells more.
+// An earlier search of this fit ran the plan and knows more about it.
 bool is_lost_already(const model::Plan& plan, const model::FitResult& result) {
   return std::ranges::any_of(result.lost, [&](const PlanRow& row) { return row.plan.changes == plan.changes; });
 }
@@ -96,7 +96,7 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
       result.lost.push_back(row_of(trial, target.limit));
     }
   }
-  // The best is the cheapest, or one with room where that has none.
+  // The best plan is the cheapest, or one with more room if the cheapest is tight.
   const PlanTrial* best = found.best ? &found.trials[*found.best] : nullptr;
   std::ranges::sort(fitting, [&](const PlanTrial* a, const PlanTrial* b) {
     if ((a == best) != (b == best)) return a == best;

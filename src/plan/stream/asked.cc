@@ -15,7 +15,6 @@ namespace {
 
 using model::StreamBlock;
 
-
 // How a block came to its size.
 struct Placed {
   bool is_exact = true;    // split off: it is what was asked for, rounded
