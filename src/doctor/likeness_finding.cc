@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "doctor/all_clear.h"
 #include "doctor/cause.h"
 #include "doctor/likeness.h"
 #include "doctor/remedies.h"
@@ -90,13 +91,20 @@ model::Finding like_texts_of(const Cause& cause, const Likeness& likeness, const
   return finding;
 }
 
+double healthy_to_clear(const model::Evidence& texts) {
+  const bool is_genre_alone =
+      std::ranges::all_of(texts.files, [](const model::TextFile& file) { return file.genre != model::Genre::kNone; });
+  return is_genre_alone ? kHealthyToClearGenre : kHealthyToClear;
+}
+
 }  // namespace
 
 void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings) {
   const bool is_clear = findings.empty();
   if (!only_texts(scene) || (!is_clear && findings.front().label != "unknown")) return;
+  if (is_clear && find_other_failure(scene)) return;  // what failed is known, and is no matter of memory
   const Likeness likeness = compare_with_known(all_texts(scene.texts));
-  if (likeness.known_words < kFewestToDoubt || (is_clear && likeness.healthy >= kHealthyToClear)) return;
+  if (likeness.known_words < kFewestToDoubt || (is_clear && likeness.healthy >= healthy_to_clear(scene.texts))) return;
   const Cause* cause = find_cause(likeness.code);
   if (cause != nullptr && likeness.known_words >= kFewestToName && likeness.share >= kShareToName &&
       likeness.healthy < kHealthyToName) {

@@ -327,11 +327,17 @@ class HostKillReader final : public TextReader {
     if (!kill && line.text.size() < line.whole.size())
       kill = parse_host_kill(line.whole);  // "[1]+ Killed" is no prefix
     if (!kill) kill = counters(line);
-    if (!kill) return;
+    if (line.text.contains("bad_alloc") && is_of_card(line.text)) cards_was_told_ = true;
+    if (!kill ||
+        (kill->kind == HostKillKind::kAllocation && cards_was_told_ && trim(line.text).starts_with("MemoryError")))
+      return;
     kill->at = sink.at(line);
     kill->speaker = line.speaker;
     sink.add(sink.evidence().host_kills, std::move(*kill), "signs of a full host");
   }
+
+ private:
+  bool cards_was_told_ = false;  // RMM's error was: a MemoryError without words is Python's name for the same one
 };
 
 constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",

@@ -94,6 +94,9 @@ TEST(HostKill, of_schedulers_containers_and_workers) {
   EXPECT_EQ(job.limit, model::exactly(base::Bytes::gib(8)));
   EXPECT_TRUE(all("MemoryError: std::bad_alloc: out_of_memory: CUDA error at: rmm.hpp:70").empty())
       << "that is the card's";
+  EXPECT_TRUE(all("MemoryError: std::bad_alloc: CUDA error at: cuda_memory_resource.hpp:68\nMemoryError:\n").empty())
+      << "and so is the name alone behind it";
+  EXPECT_EQ(all("MemoryError:\n").size(), 1u);
 }
 
 TEST(HostKill, of_a_bound_that_was_exceeded_is_not_told_of_cards) {

@@ -30,6 +30,8 @@ constexpr auto kFailures = std::to_array<Failure>({{"out of", 28},
                                                    {"out-of", 28},
                                                    {"fail"},
                                                    {"unable"},
+                                                   {"not possible to"},
+                                                   {"impossible to"},
                                                    {"cannot"},
                                                    {"can't"},
                                                    {"can not"},
@@ -302,14 +304,15 @@ class OtherErrorReader final : public TextReader {
 };
 
 constexpr auto kTroubleWords = std::to_array<std::string_view>(
-    {"memor",   "alloc",     "mémoire",    " vram",     "vram ",       "gpu ram", "out of",     "outof",
-     "out_of",  "out-of",    "not enough", "insuffi",   "insufic",     "exhaust", "exceed",     "unable to",
-     "failed",  "could not", "couldn't",   "cannot ",   "can't ",      " oom ",   " oom:",      " oom,",
-     " oom.",   "(oom)",     " oom-",      "oomkill",   "cuda oom",    "gpu oom", " oom error", "speicher",
-     "памят",   "显存",      "内存",       "記憶體",    "buffer size", "enomem",  "ed: -12",    "ed (-12",
-     "th -12",  "or -12",    "rr -12",     "or: -12",   "no -12",      "t=-12",   "t = -12",    "メモリ",
-     "메모리",  "pamięc",    "bellek",     "ran out",   "too little",  "is full", "oomed",      "killed",
-     "sigkill", "sigbus",    "signal 9",   "signal: 9", "bus error",   " ram ",   "ram usage",  "gpu usage"});
+    {"memor",       "alloc",   "mémoire",    " vram",    "vram ",     "gpu ram",     "out of",  "outof",
+     "out_of",      "out-of",  "not enough", "insuffi",  "insufic",   "exhaust",     "exceed",  "unable to",
+     "possible to", "failed",  "could not",  "couldn't", "cannot ",   "can't ",      " oom ",   " oom:",
+     " oom,",       " oom.",   "(oom)",      " oom-",    "oomkill",   "cuda oom",    "gpu oom", " oom error",
+     "speicher",    "памят",   "显存",       "内存",     "記憶體",    "buffer size", "enomem",  "ed: -12",
+     "ed (-12",     "th -12",  "or -12",     "rr -12",   "or: -12",   "no -12",      "t=-12",   "t = -12",
+     "メモリ",      "메모리",  "pamięc",     "bellek",   "ran out",   "too little",  "is full", "oomed",
+     "killed",      "sigkill", "sigbus",     "signal 9", "signal: 9", "bus error",   " ram ",   "ram usage",
+     "gpu usage"});
 
 constexpr auto kErrorWords =
     std::to_array<std::string_view>({"error", "exception", "assertion", "segmentation fault", "core dumped",
@@ -356,6 +359,9 @@ bool names_error(std::string_view text) {
   for (const std::string_view kind : {"error", "exception", "keyboardinterrupt", "systemexit"}) {
     for (std::size_t at = find_ignoring_case(text, kind); at != kNowhere; at = find_ignoring_case(text, kind, at + 1)) {
       const std::string_view behind = text.substr(at + kind.size());
+      // "Here is the error:" announces one.
+      const bool is_word_alone = at > 0 && is_blank(text[at - 1]);
+      if (is_word_alone && behind.starts_with(':') && trim(behind.substr(1)).empty()) continue;
       if (behind.starts_with(':') || behind.starts_with(']') || same_ignoring_case(behind.substr(0, 5), " code") ||
           trim(behind).empty())
         return true;

@@ -17,7 +17,8 @@ TEST(MemoryTrouble, is_seen_in_the_words_of_any_program) {
         "hipErrorOutOfMemory", "amdgpu: GTT exhausted", "the model is larger than the available VRAM",
         "Could not allocate tensor with 1024 bytes", "MemoryError", "worker died: OOM", "terminated (OOMKilled)",
         "显存不足", "Nicht genügend Speicher", "не хватает памяти", "HBM limit exceeded by 2 GB",
-        "device memory is full", "unable to reserve heap"}) {
+        "device memory is full", "unable to reserve heap",
+        "it seems not possible to allocate 66.50 MB of memory on my card"}) {
     EXPECT_TRUE(find_memory_trouble(text)) << text;
   }
 }
@@ -71,7 +72,7 @@ TEST(NamesError, by_its_form_alone) {
                            "bash: pyhton: command not found", "AssertionError", "KeyboardInterrupt"}) {
     EXPECT_TRUE(names_error(text)) << text;
   }
-  for (const char* text : {"0 errors so far", "error rate 0.02, loss 1.2", "epoch 1"})
+  for (const char* text : {"0 errors so far", "error rate 0.02, loss 1.2", "epoch 1", "Here is the error:"})
     EXPECT_FALSE(names_error(text)) << text;
 }
 

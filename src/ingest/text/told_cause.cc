@@ -151,7 +151,34 @@ constexpr auto kCures = std::to_array<Cure>({
     {"eval_accumulation_steps", "told_cause_preds_accumulated_on_gpu"},
     {"preprocess_logits_for_metrics", "told_cause_preds_accumulated_on_gpu"},
     {".item()", "told_cause_graph_retained"},
+    {".item,", "told_cause_graph_retained"},
+    {".item ", "told_cause_graph_retained"},
+    {".item\xe5", "told_cause_graph_retained"},
+    {"float(loss", "told_cause_graph_retained"},
     {"detach()", "told_cause_graph_retained"},
+    {"opt-sdp", "told_cause_attention_quadratic"},
+    {"xformers", "told_cause_attention_quadratic"},
+    {"flash_attention", "told_cause_attention_quadratic"},
+    {"flash-attn", "told_cause_attention_quadratic"},
+    {"linearcrossentropy", "told_cause_logits_vocab_blowup"},
+    {"linear_cross_entropy", "told_cause_logits_vocab_blowup"},
+    {"allow_growth", "told_cause_pool_growth_policy"},
+    {"set_memory_growth", "told_cause_pool_growth_policy"},
+    {"force_gpu_allow_growth", "told_cause_pool_growth_policy"},
+    {"client_preallocate", "told_cause_pool_growth_policy"},
+    {"gpu-memory-utilization", "told_cause_serving_overcommit"},
+    {"gpu_memory_utilization", "told_cause_serving_overcommit"},
+    {"mem-fraction-static", "told_cause_serving_overcommit"},
+    {"max-num-seqs", "told_cause_serving_overcommit"},
+    {"gpu-layers", "told_cause_placement_no_headroom"},
+    {"gpu_layers", "told_cause_placement_no_headroom"},
+    {"max_memory", "told_cause_placement_no_headroom"},
+    {"virtual memory", "told_cause_host_ram_oom"},
+    {"page file", "told_cause_host_ram_oom"},
+    {"paging file", "told_cause_host_ram_oom"},
+    {"pagefile", "told_cause_host_ram_oom"},
+    {"swap file", "told_cause_host_ram_oom"},
+    {"swapfile", "told_cause_host_ram_oom"},
     {"shm-size", "told_cause_shm_exhausted"},
     {"shm_size", "told_cause_shm_exhausted"},
     {"ipc=host", "told_cause_shm_exhausted"},
@@ -173,7 +200,10 @@ bool says_cure(const Sentence& sentence) {
   return sentence.has_word({"solved", "solves", "solve", "fixed", "fixes", "resolved", "resolves", "works", "worked",
                             "working", "helps", "helped", "disappears", "disappeared", "gone", "difference",
                             "avoids"}) ||
-         has_any_part(sentence, {"did the trick", "that was it", "no more oom", "no longer", "goes away", "went away"});
+         has_any_part(sentence, {"did the trick", "that was it", "no more oom", "no longer", "goes away", "went away",
+                                 "got it right", "solved", "\xe8\xa7\xa3\xe5\x86\xb3",       // "solved" in Chinese
+                                 "\xe5\xb0\xb1\xe5\xa5\xbd\xe4\xba\x86", "\xe5\xb0\xb1 ok",  // "then it is fine"
+                                 "\xe5\xb0\xb1\xe8\xa1\x8c"});
 }
 
 void add_cures(const Sentence& sentence, std::vector<std::string_view>& causes) {
