@@ -23,6 +23,7 @@ constexpr double kTightShare = 0.98;  // of the card
 // they are predicted to need at most kThinkable times the card and there is time for kDoubtShare more runs.
 constexpr int kRunsInDoubt = 2;
 constexpr double kThinkable = 3, kDoubtShare = 5;
+constexpr int kRunsToLeaveOut = 3;
 
 class Search {
  public:
@@ -47,6 +48,7 @@ class Search {
     try_mends();
     if (best_ == kNone) secure();
     if (best_ != kNone) improve();
+    if (best_ != kNone) leave_out_what_is_not_needed();
     if (best_ != kNone) doubt_forecast();
     if (best_ != kNone && options_.makes_room) make_room();
     const bool cheapest_known = !stopped_ && best_ != kNone;
@@ -216,6 +218,27 @@ class Search {
   // A candidate that is predicted not to fit is run only if people would notice the time that it would save.
   bool is_worth_a_run(std::size_t index) {
     return needs_.of(index) <= target_.limit || gain_of(candidates_[index], candidates_[best_]) >= options_.noticed;
+  }
+
+  // The best plan may have been proven to need far less than was predicted. Plans that leave out some of its changes
+  // were predicted by the same means: what such a plan needs more is added to what was proven, and the cheapest of
+  // those that fit so is run.
+  void leave_out_what_is_not_needed() {
+    for (int run = 0; run < kRunsToLeaveOut; ++run) {
+      const double proven = static_cast<double>(result_.trials[*result_.best].proof.peak_device.count());
+      const double predicted = static_cast<double>(needs_.of(best_).count());
+      const std::size_t next = find_first_open(best_, [&](std::size_t i) {
+        const double more = std::max(static_cast<double>(needs_.of(i).count()) - predicted, 0.0);
+        return is_part_of(candidates_[i], candidates_[best_]) &&
+               proven + more <= static_cast<double>(target_.limit.count()) * (1 - options_.safety);
+      });
+      if (next == kNone || !may_run()) return;
+      if (try_candidate(next, "without what is not needed")) improve();
+    }
+  }
+
+  static bool is_part_of(const Candidate& part, const Candidate& whole) {
+    return std::ranges::equal(part.levels, whole.levels, [](auto one, auto other) { return one == 0 || one == other; });
   }
 
   // Runs a few candidates that the prediction alone rules out, if they would take less from the training than the best

@@ -3,6 +3,7 @@
 //   mend       techniques that put a fault of the script right: the mildest option that fits, by bisection
 //   secure     plans predicted to fit, cheapest first, until one is proven
 //   improve    plans cheaper than the best proven one: the promising ones first, then the strongest of the doubtful
+//   leave out  parts of the best plan, where it was proven to need far less than was predicted
 //   doubt      two plans that only the prediction rules out, in case it is far off
 //   make room  where the best plan is tight: another with more room, if it costs little more
 //   widen      a few plans of other kinds for people to choose from, run or only predicted

@@ -181,6 +181,24 @@ TEST(Search, runs_a_small_part_of_what_there_is) {
   EXPECT_LE(prover.runs, 25);
 }
 
+// Checkpointing alone would do, and is predicted not to; with another optimizer it is the strongest, and is run.
+TEST(Search, leaves_out_of_the_best_plan_what_it_does_not_need) {
+  std::vector<const Technique*> techniques;
+  for (const Technique* technique : all_techniques()) {
+    if (technique->id() == "checkpoint" || technique->id() == "optimizer") techniques.push_back(technique);
+  }
+  Setting setting(1000, techniques);
+  LawProver prover(setting.target.limit, setting.clock);
+  prover.checkpoint_gain = 0.99;
+  const SearchResult result = setting.search_with(prover);
+  ASSERT_TRUE(result.best);
+  const auto expected = find_cheapest_by_force(setting, prover);
+  ASSERT_TRUE(expected);
+  ASSERT_EQ(expected->changes, 1);
+  EXPECT_GT(expected->needs, setting.target.limit) << "or the prediction would have found it";
+  EXPECT_EQ(result.trials[*result.best].candidate, *expected);
+}
+
 TEST(Search, keeps_only_what_was_proven) {
   Setting setting(2048);
   LawProver prover(setting.target.limit, setting.clock);
