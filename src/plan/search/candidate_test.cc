@@ -1,0 +1,90 @@
+#include "plan/search/candidate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "plan/techniques/registry.h"
+#include "plan/testing/example_job.h"
+
+namespace vramfit::plan {
+namespace {
+
+TEST(Candidates, win_time_of_one_another_only_where_they_do_the_same_to_the_training) {
+  Candidate fast, slow;
+  fast.changes = slow.changes = 1;
+  fast.time_factor = 1.1;
+  slow.time_factor = 1.21;
+  EXPECT_NEAR(gain_of(fast, slow), 0.1, 1e-9);
+  slow.time_factor = 1.1;
+  slow.changes = 2;
+  EXPECT_NEAR(gain_of(fast, slow), 1.04 / 1.02 - 1, 1e-9);
+  slow.effect = Effect::kRounding;
+  EXPECT_EQ(gain_of(fast, slow), std::numeric_limits<double>::infinity());
+  fast.effect = slow.effect = Effect::kStatistics;
+  EXPECT_EQ(gain_of(fast, slow), std::numeric_limits<double>::infinity()) << "of how many samples is not known";
+}
+
+TEST(Candidates, are_sorted_from_cheap_to_dear_and_respect_slots) {
+  model::Job job = example_job();
+  Target target = example_target(2048);
+  target.keep_effective_batch = false;
+  const auto axes = build_axes(job, target, all_techniques());
+  const auto candidates = build_candidates(job, target, axes);
+  EXPECT_TRUE(std::ranges::is_sorted(candidates, Cheaper()));
+  for (const Candidate& candidate : candidates) {
+    int batch_changes = 0;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      batch_changes += candidate.levels[axis] > 0 && axes[axis].technique->slot() == "micro_batch" ? 1 : 0;
+    }
+    ASSERT_LE(batch_changes, 1);
+  }
+}
+
+TEST(Candidates, what_frees_activations_in_training_is_tried_when_training_ran_out) {
+  const model::Job job = example_job();
+  const Target target = example_target(2048);
+  const auto axes = build_axes(job, target, all_techniques());
+  const std::vector<bool> touched = find_axes_of(job, target, axes, "train");
+  for (const std::string_view id : {"micro_batch", "checkpoint", "offload_activations"}) {
+    const auto axis = std::ranges::find(axes, id, [](const Axis& one) { return one.technique->id(); });
+    ASSERT_NE(axis, axes.end()) << id;
+    EXPECT_TRUE(touched[static_cast<std::size_t>(axis - axes.begin())]) << id;
+  }
+}
+
+TEST(Candidates, of_networks_that_cost_no_time_the_one_nearest_to_the_scripts_own_is_first) {
+  Candidate large, small;
+  large.effect = small.effect = Effect::kNetwork;
+  large.time_factor = 0.8;
+  small.time_factor = 0.3;
+  large.changes = small.changes = 1;
+  EXPECT_TRUE(Cheaper()(large, small));
+  EXPECT_FALSE(Cheaper()(small, large));
+  EXPECT_TRUE(Cheaper(Goal::kMinTime)(small, large));
+  large.effect = small.effect = Effect::kOptimizer;
+  EXPECT_TRUE(Cheaper()(small, large)) << "what computes as much, faster";
+}
+
+TEST(Candidates, smaller_weights_change_what_a_load_holds) {
+  model::Job job = example_job();
+  job.optimizer.reset();
+  job.stage_peaks = {example_peak("load", "other", 0, 0, 0), example_peak("test", "forward", 100, 0, 0)};
+  const std::vector<Axis> axes = {{&int8_weights(), {{"int8_weights", {}}}}};
+  EXPECT_EQ(find_axes_of(job, example_target(), axes, "load"), std::vector<bool>{true});
+}
+
+TEST(Candidates, a_space_too_large_is_thinned_but_keeps_its_strongest_options) {
+  model::Job job = example_job();
+  Target target = example_target(2048);
+  job.loaders[0].batch_size = 720720;  // 240 divisors
+  const auto axes = build_axes(job, target, all_techniques());
+  EXPECT_LT(build_candidates(job, target, axes).size(), 60001U);
+  EXPECT_EQ(model::find_integer(axes[0].options.back(), "micro_batch"), 1);
+}
+
+}  // namespace
+}  // namespace vramfit::plan
