@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections import Counter
-from dataclasses import dataclass
 
 import pytest
-from hooked_job import OWNERS, Finished, Job
+from held_at_peak import held_at_peak
+from hooked_job import Job
 
 pytestmark = pytest.mark.by_release
 
@@ -27,44 +26,6 @@ def batch():
 model = layers().cuda()
 """
 WHOLE = 32 * MIB
-
-
-@dataclass
-class Held:
-    """What lived at the fullest moment, by owner and by the name it was tagged with."""
-
-    bytes: Counter[str]
-    names: dict[str, set[str]]
-
-
-def held_at_peak(run: Finished, least: int = 1 << 16) -> Held:
-    """By the last tag of each block's life, as src/liveness takes it."""
-    assert run.exit_code == 0, run.stderr
-    blocks: list[list[object]] = []  # address, size, born, died, owner, name
-    living: dict[int, int] = {}
-    level, most, peak = 0, 0, 0
-    for at, record in enumerate(run.records):
-        if record.kind == "alloc":
-            living[record.address] = len(blocks)
-            blocks.append([record.address, record.size, at, len(run.records), 0, ""])
-            level += record.size
-            if level > most:
-                most, peak = level, at
-        elif record.kind == "free" and record.address in living:
-            block = blocks[living.pop(record.address)]
-            block[3] = at
-            level -= record.size
-        elif record.kind == "tag":
-            inside = [i for a, i in living.items() if a <= record.address < a + int(str(blocks[i][1]))]
-            for index in inside:
-                blocks[index][4:] = [record.a, record.text]
-    held = Held(Counter(), {})
-    for _, size, born, died, owner, name in blocks:
-        if int(str(born)) <= peak < int(str(died)) and int(str(size)) >= least:
-            key = OWNERS[int(str(owner))]
-            held.bytes[key] += int(str(size))
-            held.names.setdefault(key, set()).add(str(name))
-    return held
 
 
 STEP_BY_HAND = """
@@ -322,132 +283,3 @@ def test_codes_in_a_buffer_and_what_reads_them(job: Job) -> None:
     """
     held = held_at_peak(job.run(script, card=CARD))
     assert (held.bytes["weight"], held.bytes["quantization"]) == (8 * MIB, 3 * MIB)
-
-
-CACHE = """
-import torch
-
-class Layer(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.to_keys = torch.nn.Linear(256, 256, bias=False)
-        self.KEPT = None
-
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = torch.nn.ModuleList(Layer() for _ in range(4))
-
-    def forward(self, x, state=None):
-        new = []
-        for i, layer in enumerate(self.layers):
-            keys = layer.to_keys(x)
-            new.append(self.put(layer, state, i, keys))
-            x = keys
-        return x, new
-
-    PUT
-
-model = Model().cuda()
-SETUP
-x = torch.zeros(8, 1024, 4, 256, device="cuda")
-with torch.no_grad():
-    for _ in range(4):
-        LOOP
-        x = torch.zeros(8, 1, 4, 256, device="cuda")
-"""
-
-# Each pair of keys and values: 8 x 1024 x 4 x 256 floats and more, times two, times four layers.
-GROWING = """def put(self, layer, state, i, keys):
-        if state is None: return keys.clone(), keys.clone()
-        return tuple(torch.cat([each, keys], 1) for each in state[i])"""
-IN_PLACE = """def put(self, layer, state, i, keys):
-        state[i][0][:, :keys.shape[1]] = keys
-        state[i][1][:, :keys.shape[1]] = keys"""
-ROOM = "[(torch.zeros(8, 2048, 4, 256, device='cuda'), torch.zeros(8, 2048, 4, 256, device='cuda')) for _ in range(4)]"
-CACHES = {
-    "grown and handed back": (GROWING, "handed = None", "_, handed = model(x, handed)", "KEPT"),
-    "written in place": (IN_PLACE, f"handed = {ROOM}", "model(x, handed)", "KEPT"),
-    "attribute": (
-        "def put(self, layer, state, i, keys): layer.kv_cache[0][:, :keys.shape[1]] = keys",
-        f"for layer, pair in zip(model.layers, {ROOM}): layer.kv_cache = pair\ndel pair, layer",
-        "model(x)",
-        "kv_cache",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", CACHES)
-def test_keys_and_values(job: Job, kind: str) -> None:
-    put, setup, loop, kept = CACHES[kind]
-    script = CACHE.replace("PUT", put).replace("SETUP", setup).replace("LOOP", loop).replace("KEPT", kept)
-    held = held_at_peak(job.run(script, card=CARD))
-    if kind == "grown and handed back":
-        # At its fullest in the last forward: those of 1026 tokens, and of 1027 that it has made of them.
-        token = 8 * 4 * 256 * 4
-        assert held.bytes["cache"] == pytest.approx(8 * (1026 + 1027) * token, rel=0.01)
-    else:
-        assert held.bytes["cache"] == 8 * 64 * MIB
-
-
-def test_lists_of_images_are_no_cache(job: Job) -> None:
-    script = """
-    import torch
-    class Detector(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv = torch.nn.Conv2d(3, 8, 3)
-        def forward(self, images):
-            return [self.conv(image) for image in images]
-    model = Detector().cuda()
-    with torch.no_grad():
-        for size in (512, 544, 576):
-            model([torch.zeros(1, 3, size, size, device="cuda") for _ in range(4)])
-    """
-    assert "cache" not in held_at_peak(job.run(script, card=CARD)).bytes
-
-
-BLOCKS = """
-import torch
-
-class Block(torch.nn.Module):
-    def __init__(self, **where):
-        super().__init__()
-        self.up = torch.nn.Linear(1024, 16384, bias=False, **where)  # 64 MiB
-        self.down = torch.nn.Linear(16384, 1024, bias=False, **where)
-
-class Net(torch.nn.Module):
-    def __init__(self, **where):
-        super().__init__()
-        self.blocks = torch.nn.ModuleList([Block(**where) for _ in range(16)])
-"""
-LOADS = {
-    "moved": ("net = Net(device='meta')\nnet.to_empty(device='cuda')", "Net", "blocks.7.down"),
-    "built": ("Net(device='cuda')", "Net", "Net > Block > Linear"),
-    "loaded": (
-        "def fill(model):\n"
-        "    for name, p in list(model.named_parameters()):\n"
-        "        owner = model.get_submodule(name.rpartition('.')[0])\n"
-        "        owner.weight = torch.nn.Parameter(torch.empty(p.shape, device='cuda'))\n"
-        "fill(Net(device='meta'))",
-        "Net",
-        "blocks.7.down",
-    ),
-}
-
-
-@pytest.mark.parametrize("how", LOADS)
-def test_an_oom_at_load_is_told_by_module(job: Job, how: str) -> None:
-    script, root, module = LOADS[how]
-    run = job.run(BLOCKS + script, card=(15 * 64 + 260 + 60) * MIB)
-    assert run.exit_code == 1 and "OutOfMemoryError" in run.stderr, run.stderr
-    loading = run.only("oom")["loading"]
-    assert (loading["how"], loading["root"], loading["module"]) == (how, root, module)
-    assert loading["on_card_bytes"] == 15 * 64 * MIB
-    assert loading["to_come_bytes"] == (None if how == "built" else 17 * 64 * MIB)
-
-
-def test_an_oom_in_a_forward_is_none_at_load(job: Job) -> None:
-    script = BLOCKS + "net = Block().cuda()\nnet.up(torch.empty(1 << 20, 1024, device='cuda'))"
-    run = job.run(script, card=1 << 30)
-    assert run.only("oom")["loading"] is None
