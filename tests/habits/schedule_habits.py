@@ -41,6 +41,156 @@ SCHEDULE_HABITS = [
         ),
     ),
     Habit(
+        "a counter of a trainer object",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            class Trainer:
+                def __init__(self): self.step = 0
+                def adjust(self):
+                    for group in optimizer.param_groups: group['lr'] = 0.1 if self.step < 4 else 0.01
+                def advance(self): self.step += 1
+            trainer = Trainer()""",
+            loss="trainer.adjust(); loss = F.mse_loss(model(x), y)",
+            step="optimizer.zero_grad(); loss.backward(); optimizer.step(); trainer.advance()",
+            epoch_end="seen.setdefault('steps', []).append(trainer.step)",
+        ),
+    ),
+    Habit(
+        "a counter of a schedule object, in place",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            class Schedule:
+                def __init__(self): self.done = 0
+                def step(self):
+                    self.done += 1
+                    for group in optimizer.param_groups: group['lr'] *= 0.9 if self.done % 2 else 0.8
+            schedule = Schedule()""",
+            step="optimizer.zero_grad(); loss.backward(); optimizer.step(); schedule.step()",
+            epoch_end="seen.setdefault('rates', []).append(optimizer.param_groups[0]['lr'])",
+        ),
+    ),
+    Habit(
+        "a global that a function counts",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            done = 0
+            def weight():
+                global done
+                done += 1
+                return 1.0 if done > 4 else 0.1""",
+            loss="loss = F.mse_loss(model(x), y) * weight()",
+            epoch_end="seen.setdefault('steps', []).append(done)",
+        ),
+    ),
+    Habit(
+        "a counter in a closure",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            def make():
+                done = 0
+                def weight():
+                    nonlocal done
+                    done += 1
+                    return 1.0 if done > 4 else 0.1
+                return weight
+            weight = make()""",
+            loss="loss = F.mse_loss(model(x), y) * weight()",
+        ),
+    ),
+    Habit(
+        "a counter in a dictionary that a function counts",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            progress = {"done": 0}
+            def weight(progress):
+                progress["done"] += 1
+                return 1.0 if progress["done"] > 4 else 0.1""",
+            loss="loss = F.mse_loss(model(x), y) * weight(progress)",
+            epoch_end="seen.setdefault('steps', []).append(progress['done'])",
+        ),
+    ),
+    Habit(
+        "a number that a function sets on the model",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            class Own(nn.Linear): pass
+            model[3] = Own(16, 3).cuda(); model[3].done = 0
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            def weight(layer):
+                layer.done += 1
+                return 1.0 if layer.done > 4 else 0.1""",
+            loss="loss = F.mse_loss(model(x), y) * weight(model[3])",
+            epoch_end="seen.setdefault('steps', []).append(model[3].done)",
+        ),
+    ),
+    Habit(
+        "meters of numbers, which decide nothing",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            class Meter:
+                def __init__(self): self.sum, self.count = 0.0, 0
+                def update(self, value, n): self.sum += value * n; self.count += n
+                def mean(self): return self.sum / max(self.count, 1)
+            meter = Meter()""",
+            step="""
+            optimizer.zero_grad(); loss.backward(); optimizer.step(); meter.update(loss.item(), len(x))
+            print(f"loss {meter.mean():.4f} of {meter.count}")""",
+        ),
+    ),
+    Habit(
+        "a weight annealed in an object",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            class Schedule:
+                def __init__(self): self.weight = 1.0
+                def next(self):
+                    self.weight *= 0.9
+                    return self.weight
+            schedule = Schedule()""",
+            loss="loss = F.mse_loss(model(x), y) * schedule.next()",
+        ),
+    ),
+    Habit(
+        "an average of an object that is not touched at first",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            class Average:
+                def __init__(self): self.step = 0
+                def update(self, averaged, model):
+                    self.step += 1
+                    if self.step > 2000:
+                        for mean, p in zip(averaged.parameters(), model.parameters()): mean.data.lerp_(p.data, 0.1)
+            average, averaged = Average(), copy.deepcopy(model); kept['averaged'] = averaged""",
+            step="optimizer.zero_grad(); loss.backward(); optimizer.step(); average.update(averaged, model)",
+        ),
+    ),
+    Habit(
+        "an average of an object that begins late",
+        change_loop(
+            make="""
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            class Average:
+                def __init__(self): self.step = 0
+                def update(self, averaged, model):
+                    if self.step < 2000: averaged.load_state_dict(model.state_dict())
+                    else:
+                        with torch.no_grad():
+                            for mean, p in zip(averaged.parameters(), model.parameters()): mean.lerp_(p, 0.1)
+                    self.step += 1
+            average, averaged = Average(), copy.deepcopy(model); kept['averaged'] = averaged""",
+            step="optimizer.zero_grad(); loss.backward(); optimizer.step(); average.update(averaged, model)",
+        ),
+    ),
+    Habit(
         "a weight of the loss by the round",
         numbered_loop(loss="loss = F.mse_loss(model(x), y) * min(1.0, (index + 1) / 4)"),
     ),

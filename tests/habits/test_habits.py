@@ -118,6 +118,13 @@ QUICK = [
     ("sparse_adam", "embeddings, AdamW, two groups"),
     ("sparse_adam", "embeddings, Adam, a schedule"),
     ("micro_batch", "embeddings, scale_grad_by_freq"),
+    ("micro_batch", "a counter of a trainer object"),
+    ("micro_batch", "a counter of a schedule object, in place"),
+    ("micro_batch", "a global that a function counts"),
+    ("micro_batch", "a counter in a closure"),
+    ("micro_batch", "a counter in a dictionary that a function counts"),
+    ("micro_batch", "a number that a function sets on the model"),
+    ("micro_batch", "meters of numbers, which decide nothing"),
 ]
 
 
@@ -192,6 +199,10 @@ REFUSED = {
     "a weight of the loss by a counter": "`it`, which the script carries over",
     "a break by the round that weighs too": "`index`, which the script carries over",
     "a loss by the average of losses": "`usual`, which the script carries over",
+    "EMA per iteration": "a copy of weights, is changed with each part of a batch",
+    "an average of an object that begins late": "a copy of weights, is changed with each part of a batch",
+    "an average of an object that is not touched at first": "beside `kept['averaged']`, which may be an average",
+    "a weight annealed in an object": "`Schedule.weight` goes on with each part of a batch, by a rule of its own",
     "a break by a counter": "`it`, which the script carries over",
     "an average that begins late": "`it`, which the script carries over",
     "an average from a later epoch on": "from some `epoch` on the script does something with a model",

@@ -171,6 +171,38 @@ def test_an_autocast_that_the_script_turned_off_is_left_to_the_plan(product: Pro
     assert "autocast is not: the script has an autocast of its own, which is off (train.py:21)" in made.stderr
 
 
+COUNTED = {
+    "an_object": (
+        "class Steps:\n    done = 0\n    def __init__(self): self.done = 0\n"
+        "    def weight(self):\n        self.done += 1\n        return 1.0 if self.done > 4 else 0.5\n"
+        "steps = Steps()\n",
+        "nn.functional.cross_entropy(net(x.cuda()), y.cuda()) * steps.weight()",
+        "`Steps.done` goes on with each batch, and decides something",
+    ),
+    "a_loss": (
+        "class Warm(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.done = 0\n"
+        "    def forward(self, p, y):\n        self.done += 1\n"
+        "        return nn.functional.cross_entropy(p, y) * (1.0 if self.done > 4 else 0.5)\n"
+        "warm = Warm()\n",
+        "warm(net(x.cuda()), y.cuda())",
+        "`Warm.done` changes with each forward",
+    ),
+}
+
+
+@pytest.mark.parametrize("counted", COUNTED)
+def test_what_parts_of_a_batch_would_count_in_the_source_stays_with_the_plan(product: Product, counted: str) -> None:
+    """The plan puts such a number back between parts of a batch; a patched source has nothing that would."""
+    folder = copy_of(product, Case("script", []), "job")
+    made, loss, why = COUNTED[counted]
+    text = (folder / "train.py").read_text()
+    text = text.replace("for epoch", made + "for epoch", 1).replace("nn.BatchNorm2d(24), ", "")
+    (folder / "train.py").write_text(text.replace("nn.functional.cross_entropy(net(x.cuda()), y.cuda())", loss, 1))
+    done = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [MICRO]))
+    assert (done.exit_code, done.stdout) == (1, ""), done
+    assert why in done.stderr
+
+
 def test_a_plan_that_does_not_apply_is_refused(product: Product) -> None:
     folder = copy_of(product, Case("amp", []), "job")
     made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [BF16]))

@@ -204,12 +204,12 @@ class Flow:
             return False
         for call in (node for node in ast.walk(step.node) if isinstance(node, ast.Call)):
             name = ast.unparse(call.func)
-            if name not in self._names.models and not _only_looks(name):
+            if name not in self._names.models and not only_looks(name):
                 return True
         return False
 
 
-def _only_looks(name: str) -> bool:
+def only_looks(name: str) -> bool:
     words = {word.lower() for word in _WORD.findall(name)}
     return bool(words & _LOOKS) or name.rpartition(".")[2] in _LOOKING_METHODS
 

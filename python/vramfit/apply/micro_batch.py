@@ -25,6 +25,7 @@ from vramfit.apply.divisor_weights import DivisorWeights
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.lightning_batches import LightningBatches
 from vramfit.apply.module_counters import ModuleCounters
+from vramfit.apply.object_counters import ObjectCounters
 from vramfit.apply.own_counters import OwnCounters
 from vramfit.apply.split_sampler import Share, SplitSampler
 from vramfit.apply.trainer_batches import TrainerBatches
@@ -58,6 +59,7 @@ class MicroBatch:
         self.accelerate = AccelerateBatches(self, self._is_open)
         self._counters = OwnCounters(self.refuse, self._is_model, self.accelerate.counts_batches)
         self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
+        self._object_counters = ObjectCounters(torch, self.stop)
         self._named = False
         self._has_optimizer = self._has_stepped = False
         self._has_parts = self._has_trained = False  # given so far, of any pass; and a model was called to be trained
@@ -164,6 +166,7 @@ class MicroBatch:
         self._has_parts = True
         if self.accumulate > 1:
             self._counters.number(sys._getframe(1), share)
+            self._object_counters.begin_part(sys._getframe(1), share)
         self._look_whether_ahead(this_pass, share)
         self._trains = self._is_put_off = False
         self._backwards = 0
@@ -350,6 +353,7 @@ class MicroBatch:
 
     def learn_optimizer(self, optimizer: Any) -> None:
         self._has_optimizer = True
+        self._object_counters.learn_optimizer(optimizer)
         if type(optimizer).__name__ == "LBFGS" and self.accumulate > 1 and not self.framework_accumulates:
             self.refuse("LBFGS asks for the gradients of a batch several times a step")
 

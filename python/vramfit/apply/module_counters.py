@@ -141,6 +141,31 @@ class ModuleCounters:
         return self._written.get((id(part), name), 1) > 0
 
 
+def plain_numbers_of(root: Any) -> Iterator[tuple[Any, str, Any]]:
+    """Numbers that somebody else sets on a module, not its own methods: the module, the attribute, the value."""
+    for part in root.modules():
+        kind = type(part)
+        if not f"{kind.__module__}.".startswith(_ASIDE):
+            for name, value in list(vars(part).items()):
+                if isinstance(value, (int, float)) and not isinstance(value, bool) and name not in _updated_by(kind):
+                    yield part, name, value
+
+
+def carried_in(root: Any) -> Iterator[tuple[str, Any, str]]:
+    """What a module's forwards carry over: names, values, and lines. Plain numbers that a method of its class reads
+    before it writes them, and how often small buffers were written to."""
+    for part, name, buffer in _buffers_in(root):
+        if is_small(buffer):
+            yield f"{type(part).__name__}.{name}", of_torch.writes.of(buffer, 0), "a buffer"
+    for part in root.modules():
+        kind = type(part)
+        if part.training and not f"{kind.__module__}.".startswith(_ASIDE):
+            for name, line in _updated_by(kind).items():
+                value = vars(part).get(name)
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    yield f"{kind.__name__}.{name}", value, line
+
+
 def _is_same(one: Any, other: Any) -> bool:
     if hasattr(one, "dim") and hasattr(other, "dim"):
         return bool((one == other).all())

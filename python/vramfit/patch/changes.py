@@ -32,6 +32,8 @@ def micro_batch(editing: Editing, options: Options) -> None:
         raise Unpatchable("the batches hold more than tensors of as many rows as samples: they can't be split by rows")
     if editing.places.uneven_mean:
         raise Unpatchable("the loss is a mean over labels of which some are left out or weigh more")
+    if editing.places.counted:
+        raise Unpatchable(f"{editing.places.counted[0]}: in the source it would with each part of a batch")
     files = {source.path for source in draw_through(editing, ordinals, f"micro_batches.of({{}}, {size})")}
     count_parts(editing, ordinals)
     if len(files) != 1:

@@ -8,6 +8,8 @@ import sys
 from types import FrameType
 from typing import Any
 
+from vramfit.apply.module_counters import carried_in
+from vramfit.apply.object_counters import ObjectCounters
 from vramfit.base import events, frames, process
 from vramfit.base.recorder import TRAIN
 from vramfit.observe import loaders, scopes
@@ -24,6 +26,8 @@ class _State:
 
     def __init__(self) -> None:
         self.last = ""  # of a training step: batch, backward, step
+        self.numbers: ObjectCounters | None = None
+        self.of_modules: dict[tuple[int, str], Any] = {}  # that their forwards carry over
         self.without_graph: Any = None  # key of the place where such a forward runs
 
 
@@ -68,6 +72,8 @@ def _on_batch(this_pass: Pass, batch: Any) -> None:
         lengths: set[int] = set()
         known.splittable = known.splittable and _adds_lengths(batch, lengths) and len(lengths) == 1
         places.uneven_mean = places.uneven_mean or _leaves_out(batch)
+        if _state.numbers is not None and not places.counted:
+            places.counted.extend(_state.numbers.find_advanced(sys._getframe(1)))
 
 
 def _adds_lengths(value: Any, lengths: set[int]) -> bool:
@@ -118,7 +124,11 @@ def _watch_losses(torch: Any) -> None:
 
 def _on_root(module: Any, args: Any, kwargs: Any) -> None:
     root = scopes.root_of(module)
-    if root is None or not root.parameters:
+    if root is None:
+        return
+    if position.phase == TRAIN and sys.modules["torch"].is_grad_enabled():
+        _look_at_numbers_of(scopes.unwrap(module))  # losses with a schedule of their own have no parameters
+    if not root.parameters:
         return
     place = here(sys._getframe(1))
     if place is None:
@@ -131,6 +141,14 @@ def _on_root(module: Any, args: Any, kwargs: Any) -> None:
     _state.without_graph = place.key()
     if not module.training:
         places.add("evaluation", place)
+
+
+def _look_at_numbers_of(root: Any) -> None:
+    for name, value, line in carried_in(root):
+        before = _state.of_modules.get((id(root), name))
+        _state.of_modules[id(root), name] = value
+        if before is not None and before != value and not places.counted:
+            places.counted.append(f"`{name}` changes with each forward ({line})")
 
 
 def _on_root_exit(module: Any, result: Any) -> None:
@@ -266,6 +284,8 @@ def _on_gathered(found: gathering.Gathered) -> None:
 
 
 def install(torch: Any) -> None:
+    _state.numbers = ObjectCounters(torch, lambda text: None)
+    events.optimizer_made.listen(_state.numbers.learn_optimizer)
     _watch_construction(torch)
     loaders.before_pass.append(_before_pass)
     events.batch.listen(_on_batch)

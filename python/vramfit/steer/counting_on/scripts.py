@@ -14,6 +14,11 @@ def source_of(code: CodeType) -> Source | None:
     return _read(code.co_filename) if frames.is_script(code) else None
 
 
+def source_of_file(file: str) -> Source | None:
+    """`file` is the user's own. None where it can't be read."""
+    return _read(file)
+
+
 @process.cached()
 def _read(file: str) -> Source | None:
     try:
