@@ -16,19 +16,23 @@ ending:
 
 is one that several vramfits share, as those of a run of tests do: FD listens, each connection brings requests, and a
 job whose connection closes is killed. It ends when its own stdin does. With a request come the job's stdin, stdout and
-stderr, and {"shared": {"python", "flags"}}: a job that another start would serve otherwise is answered with
-{"id", "unsuitable": why} and does not run here.
+stderr, and {"shared": {"python", "flags"}}.
+
+A job that would go another way in a process of its own does not run here. Its answer is {"id", "unsuitable": why}.
 
 `env` is the job's whole environment. Jobs may overlap. The parent never touches CUDA: a fork could not use it then, and
 the ledger of a job is only known in its fork. Modules of well-known libraries that a job imported are imported here
-too, while nothing runs, so that the next job finds them. It ends when its socket does. It is outside of every layer and
-writes nothing, bytecode neither; each fork enters the layer of its job.
+too, while nothing runs, so that the next job finds them: where every name that the job imported means the same file
+here, which never has the job's own folder on its path. A job whose folder has a module of a name that is imported here
+is unsuitable. It ends when its socket does. It is outside of every layer and writes nothing, bytecode neither; each
+fork enters the layer of its job.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import selectors
@@ -143,11 +147,12 @@ class Zygote:
             self._send(connection, {"id": request.get("id"), "unsuitable": unsuitable})
             return
         modules = os.memfd_create("vramfit-modules")
+        before = frozenset(sys.modules)
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
         if pid == 0:
-            self._become(request, connection.files, modules)
+            self._become(request, connection.files, modules, before)
         try:
             os.setpgid(pid, pid)
         except OSError:  # the child has done it, or is gone
@@ -159,6 +164,8 @@ class Zygote:
 
     def _why_not(self, request: dict[str, Any], files: list[int]) -> str:
         """Why a job would go another way in a process of its own; empty: it would not."""
+        if hidden := zygote_fork.hidden_from(request):
+            return f"its folder has a module of its own named {', '.join(hidden)}"
         if not (shared := request.get("shared")):
             return ""
         if shared["python"] != sys.executable or shared["flags"]:
@@ -173,7 +180,7 @@ class Zygote:
         )
         return f"its environment differs: {', '.join(names)}" if names else ""
 
-    def _become(self, request: dict[str, Any], streams: list[int], modules: int) -> None:
+    def _become(self, request: dict[str, Any], streams: list[int], modules: int, before: frozenset[str]) -> None:
         """In the fork: turns into the job, and never returns."""
         code = 1
         refused = ""
@@ -193,7 +200,7 @@ class Zygote:
         except BaseException:  # noqa: B036 - nothing may reach the parent's loop
             sys.excepthook(*sys.exc_info())
         finally:
-            zygote_fork.leave(code, modules, refused)
+            zygote_fork.leave(code, modules, refused, before)
 
     def _collect(self) -> None:
         for job in list(self._jobs):
@@ -224,10 +231,16 @@ class Zygote:
             left = read_left(job.modules)
             if left.get("refused"):
                 answer["refused"] = left["refused"]
-            allowed = _PRELOADED_SHARED if self._listener else PRELOADED
-            new = (name for name in left.get("modules", ()) if name not in sys.modules)
-            self._wanted = [name for name in new if name.partition(".")[0] in allowed][:MAX_PRELOADED]
+            self._wanted = self._to_import(left)
             self._send(job.connection, answer)
+
+    def _to_import(self, left: dict[str, Any]) -> list[str]:
+        """Of what a job imported. Nothing where one of its names means another file here: what imports it would too."""
+        if any(_found_here(name) not in (None, origin) for name, origin in left.get("origins", {}).items()):
+            return []
+        allowed = _PRELOADED_SHARED if self._listener else PRELOADED
+        new = (name for name in left.get("modules", ()) if name not in sys.modules)
+        return [name for name in new if name.partition(".")[0] in allowed][:MAX_PRELOADED]
 
     def _send(self, connection: Connection, answer: dict[str, Any]) -> None:
         try:
@@ -249,6 +262,17 @@ class Zygote:
         if not self._wanted:
             gc.collect()
             gc.freeze()
+
+
+def _found_here(name: str) -> str | None:
+    """The file that a name means in this process."""
+    if name in sys.modules:
+        return zygote_fork.origin(name)
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    return spec.origin if spec else None
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import sys
 import tempfile
 import types
@@ -19,6 +20,30 @@ PRELOADED = {
     "timm", "tokenizers", "torch", "torchmetrics", "torchvision", "tqdm", "transformers", "triton", "yaml",
 }  # fmt: skip
 MAX_PRELOADED = 4000
+
+
+def first_on_path(request: dict[str, Any]) -> str | None:
+    """The folder that Python itself would put first on the path of such a job."""
+    if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
+        return None
+    cwd = os.path.realpath(request["cwd"])
+    if request.get("run_as") == "module":
+        return cwd
+    return os.path.dirname(os.path.realpath(os.path.join(cwd, str(request["argv"][0]))))
+
+
+def hidden_from(request: dict[str, Any]) -> list[str]:
+    """Modules that the job's own folder has, and that its fork would find imported from elsewhere."""
+    if (folder := first_on_path(request)) is None:
+        return []
+    own = {module.name for module in pkgutil.iter_modules([folder])} - {"__main__"}
+    return sorted(own & sys.modules.keys())
+
+
+def origin(name: str) -> str | None:
+    """The file of an imported package or module."""
+    module = sys.modules[name]
+    return getattr(getattr(module, "__spec__", None), "origin", None) or getattr(module, "__file__", None)
 
 
 def enter_place(request: dict[str, Any], streams: list[int]) -> None:
@@ -53,12 +78,13 @@ def _redirect(path: str, flags: int, number: int) -> None:
 def run(request: dict[str, Any]) -> int:
     """Runs the job as Python would run it as its main program. Returns its exit code."""
     argv = [str(word) for word in request["argv"]]
+    if (folder := first_on_path(request)) is not None:
+        sys.path[0] = folder
     try:
         if request.get("run_as") == "module":
             import runpy
 
             sys.argv = argv
-            sys.path[0] = os.getcwd()
             runpy.run_module(argv[0], run_name="__main__", alter_sys=True)
         else:
             _run_script(argv)
@@ -79,7 +105,6 @@ def run(request: dict[str, Any]) -> int:
 def _run_script(argv: list[str]) -> None:
     path = argv[0]
     sys.argv = argv
-    sys.path[0] = os.path.dirname(os.path.realpath(path))
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)  # of the __future__ of this file
     main = types.ModuleType("__main__")
@@ -97,8 +122,8 @@ def exit_code(ended: SystemExit) -> int:
     return 1
 
 
-def leave(code: int, modules: int, refused: str) -> None:
-    """Ends the fork as Python would, short of taking the interpreter apart."""
+def leave(code: int, modules: int, refused: str, before: frozenset[str]) -> None:
+    """Ends the fork as Python would, short of taking the interpreter apart. `before`: modules that it came with."""
 
     if refused:
         os.write(modules, json.dumps({"refused": refused}).encode())
@@ -112,8 +137,10 @@ def leave(code: int, modules: int, refused: str) -> None:
     except BaseException:  # noqa: B036
         pass
     try:
-        names = [name for name in list(sys.modules) if name.partition(".")[0] in PRELOADED]
-        os.write(modules, json.dumps({"modules": names[: 4 * MAX_PRELOADED]}).encode())
+        new = [name for name in list(sys.modules) if name not in before]
+        names = [name for name in new if name.partition(".")[0] in PRELOADED]
+        origins = {name: origin(name) for name in new if "." not in name}
+        os.write(modules, json.dumps({"modules": names[: 4 * MAX_PRELOADED], "origins": origins}).encode())
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:  # noqa: B036

@@ -105,9 +105,9 @@ class WarmPython:
     That its jobs behave as cold ones is what test_zygote.py is for.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **own: str) -> None:
         ours, theirs = socket.socketpair()
-        environment = variables(folder)
+        environment = variables(folder, **own)
         del environment["VRAMFIT_RUN_DIR"]
         words = [sys.executable, "-m", "vramfit.zygote", str(theirs.fileno())]
         self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, cwd=folder)

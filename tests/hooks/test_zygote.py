@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -140,3 +141,28 @@ def test_a_job_that_can_not_enter_its_layer_is_refused_and_does_not_run(warm: Wa
         assert answer["refused"], answer
         assert finished.stderr == "" and not (warm.job.folder / "ran").exists()
     assert warm.run("import torch")[0]["exit_code"] == 0
+
+
+def test_a_module_of_the_jobs_own_is_not_replaced_by_an_installed_one(tmp_path: Path) -> None:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "einops.py").write_text("where = 'installed'")  # a name that a warm process imports ahead of jobs
+    process = WarmPython(tmp_path, PYTHONPATH=os.pathsep.join([variables(tmp_path)["PYTHONPATH"], str(packages)]))
+    try:
+        folder = tmp_path / "project"
+        folder.mkdir()
+        job = Job(folder, process)
+        warm = Warm(job, process)
+        path = {"PYTHONPATH": str(packages)}
+        script = "import einops; print(einops.where)"
+        (folder / "einops.py").write_text("where = 'own'")
+        for _ in range(3):
+            assert warm.run(script, env=path)[1].stdout == "own\n"
+        (folder / "einops.py").unlink()
+        for _ in range(2):
+            assert warm.run(script, env=path)[1].stdout == "installed\n"
+        (folder / "einops.py").write_text("where = 'own'")  # which is imported from elsewhere by now
+        warm.send(1, [str(job.write(script))], job.run_folder(), env=path)
+        assert "einops" in warm.answer()["unsuitable"]
+    finally:
+        process.close()
