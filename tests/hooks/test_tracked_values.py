@@ -403,3 +403,20 @@ def test_what_only_torchscript_knows_is_asked_as_without_tracking(job: Job) -> N
         """,
     )
     assert finished.output() == {"device": "cuda:0", "shape": [2], "sum": 3}
+
+
+@pytest.mark.parametrize("policy", ["zeros", "tracked", "cpu"])
+def test_a_network_can_be_traced(job: Job, policy: str) -> None:
+    finished = job.run(
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU()).cuda()
+        traced = torch.jit.trace(net, torch.zeros(1, 3, 8, 8, device="cuda"), strict=False)
+        print(tuple(traced(torch.zeros(2, 3, 8, 8, device="cuda")).shape))
+        """,
+        card=2 * GIB,
+        VRAMFIT_VALUES=policy,
+    )
+    assert finished.stdout == "(2, 8, 8, 8)\n", finished.stderr
+    assert not finished.of_kind("hook_failed")

@@ -174,13 +174,14 @@ def _enter_root(module: Any, args: tuple[Any, ...], grad_enabled: bool, frame: F
 
 def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., None]]:
     is_compiling = torch.compiler.is_compiling
+    is_tracing = torch.jit.is_tracing  # what is asked of a tensor then, its size even, becomes part of what is traced
     is_grad_enabled = torch.is_grad_enabled
     scope_of, set_scope, running = scopes.scope_of, recorder.set_scope, _running
     # Whoever reads a parametrized weight calls it, be it to make it or to save it: no model that a script runs.
     of_weights = torch.nn.utils.parametrize.ParametrizationList
 
     def enter(module: Any, args: tuple[Any, ...]) -> None:
-        if is_compiling():
+        if is_compiling() or is_tracing():
             return
         calls = running.calls
         is_root = not calls and not isinstance(module, of_weights)
@@ -197,7 +198,7 @@ def _make_module_hooks(torch: Any) -> tuple[Callable[..., None], Callable[..., N
             events.root_enter(module, args, _frames_arguments(frame))
 
     def leave(module: Any, args: tuple[Any, ...], result: Any) -> None:
-        if is_compiling():
+        if is_compiling() or is_tracing():
             return
         calls = running.calls
         if not calls:

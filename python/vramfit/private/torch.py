@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import nullcontext
 from typing import Any
 
 from vramfit.private.names import Argument, Attribute, Module, Name, Symbol, nothing
@@ -91,6 +92,12 @@ storage_reference = Name(
 )
 
 # -- modes, and functions that are stood in for
+
+without_modes = Name(
+    "torch.utils._python_dispatch:_disable_current_modes",
+    "torch.jit.trace fails where values are computed",
+    nullcontext,
+)
 
 dispatch_mode = Name("torch.utils._python_dispatch:TorchDispatchMode", "values are not followed, nor operators watched")
 dispatch_depth = Name("torch._C:_len_torch_dispatch_stack", "modes of the script's are not seen", int)

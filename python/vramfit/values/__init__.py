@@ -10,7 +10,9 @@ suppression). Memory is still PyTorch's own: the operator runs on the card first
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+import sys
 import threading
 from collections.abc import Callable
 from types import ModuleType
@@ -101,6 +103,8 @@ def _enter(make: Callable[[], Any]) -> None:
     """Dispatch modes belong to a thread; DataParallel and user threads run operators of their own."""
     from vramfit.values.aside import THREAD_NAME
 
+    _stay_out_of_traces()
+
     def enter() -> None:
         mode = make()
         _state.modes.append(mode)
@@ -115,3 +119,20 @@ def _enter(make: Callable[[], Any]) -> None:
         start(self)
 
     of_python.bootstrap_thread.replace(start_with_values)
+
+
+def _stay_out_of_traces() -> None:
+    """The tracer of TorchScript loses sight of what a dispatch mode hands on, though it be what PyTorch itself made.
+    A trace and its check are of no step of the script's: their values may be unknown."""
+    jit = sys.modules["torch.jit"]
+    for name in ("trace", "trace_module"):
+        setattr(jit, name, _without_modes(getattr(jit, name)))
+
+
+def _without_modes(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        with of_torch.without_modes.get()():
+            return original(*args, **kwargs)
+
+    return trace
