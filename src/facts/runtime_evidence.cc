@@ -12,6 +12,7 @@
 #include "liveness/passes.h"
 #include "liveness/step_memory.h"
 #include "model/number_text.h"
+#include "model/recording.h"
 
 namespace vramfit::facts {
 
