@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/letters.h"
+
 namespace vramfit::doctor {
 
 namespace {
@@ -22,8 +24,7 @@ constexpr char kNoWeight = 'U';      // letters behind it speak for a code, lett
 constexpr double kWeightStep = 0.3;  // of one letter
 
 bool is_small(char letter) { return (letter >= 'a' && letter <= 'z') || letter == '_'; }
-bool is_figure(char letter) { return letter >= '0' && letter <= '9'; }
-bool is_hex(char letter) { return is_figure(letter) || (letter >= 'a' && letter <= 'f'); }
+bool is_hex(char letter) { return base::is_digit(letter) || (letter >= 'a' && letter <= 'f'); }
 char in_small(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
 std::string_view cut_word(std::string_view& line) {
@@ -121,15 +122,15 @@ std::size_t length_of_letter_abroad(std::string_view rest) {
 std::size_t behind_colour(std::string_view text, std::size_t at) {
   if (!text.substr(at).starts_with("\x1b[")) return at;
   std::size_t end = at + 2;
-  while (end < text.size() && (is_figure(text[end]) || text[end] == ';')) ++end;
+  while (end < text.size() && (base::is_digit(text[end]) || text[end] == ';')) ++end;
   return end < text.size() && is_small(in_small(text[end])) && text[end] != '_' ? end + 1 : at;
 }
 
 std::size_t behind_number(std::string_view text, std::size_t at) {
-  while (at < text.size() && is_figure(text[at])) ++at;
-  while (at + 1 < text.size() && text[at] == '.' && is_figure(text[at + 1])) {
+  while (at < text.size() && base::is_digit(text[at])) ++at;
+  while (at + 1 < text.size() && text[at] == '.' && base::is_digit(text[at + 1])) {
     ++at;
-    while (at < text.size() && is_figure(text[at])) ++at;
+    while (at < text.size() && base::is_digit(text[at])) ++at;
   }
   return at;
 }
@@ -200,7 +201,7 @@ std::vector<std::string> words_that_count(std::string_view text) {
       at += 2;
       while (at < text.size() && is_hex(in_small(text[at]))) ++at;
       words.emplace_back("hex");
-    } else if (is_figure(text[at])) {
+    } else if (base::is_digit(text[at])) {
       at = behind_number(text, at);
       words.emplace_back("0");
     } else if (is_small(in_small(text[at]))) {

@@ -9,6 +9,7 @@
 #include "doctor/cause.h"
 #include "doctor/likeness.h"
 #include "doctor/remedies.h"
+#include "doctor/stack.h"
 
 namespace vramfit::doctor {
 
@@ -20,13 +21,6 @@ std::string all_texts(const model::Evidence& texts) {
   std::string all;
   for (const model::TextFile& file : texts.files) all += file.sample + "\n";
   return all;
-}
-
-std::string in_small_letters(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
-  return text;
 }
 
 // Its middle is not in the sample of a long text, whose end is therefore counted from its end.
@@ -41,7 +35,7 @@ model::SourceLine find_words(const model::Evidence& texts, const std::vector<std
   for (const std::string& word : words) {
     const std::string wanted = word.substr(0, word.find(' '));
     for (const model::TextFile& file : texts.files) {
-      const std::size_t at = in_small_letters(file.sample).find(wanted);
+      const std::size_t at = lowered(file.sample).find(wanted);
       if (at == std::string::npos) continue;
       const std::size_t before = at == 0 ? std::string::npos : file.sample.rfind('\n', at - 1);
       const std::size_t begin = before == std::string::npos ? 0 : before + 1;

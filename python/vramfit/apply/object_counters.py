@@ -93,7 +93,8 @@ class ObjectCounters:
         if share.is_first:
             self._before, self._after = now, {}
             return
-        self._look_at_copies(now)
+        for label in self._changed_copies(now):
+            self._stop(f"{label}, a copy of weights, is changed with each part of a batch, before the step")
         for number, before, value in self._advanced(now):
             self._return(number, before, value)
 
@@ -119,10 +120,8 @@ class ObjectCounters:
         for number, _, _ in self._advanced(now):
             if not number.is_setting:
                 yield f"{number.label} goes on with each batch, and decides something"
-        for holder, (label, tensors) in now.copies.items():
-            before = self._before.copies.get(holder)
-            if before is not None and before[1] != tensors:
-                yield f"{label}, a copy of weights, is changed after each batch"
+        for label in self._changed_copies(now):
+            yield f"{label}, a copy of weights, is changed after each batch"
         self._before = now
 
     def _return(self, number: _Number, before: Any, value: Any) -> None:
@@ -159,11 +158,11 @@ class ObjectCounters:
                 self._stop(f"{number.label} goes on with each part of a batch, by a rule of its own")
             self._left.add(place)
 
-    def _look_at_copies(self, now: _Seen) -> None:
+    def _changed_copies(self, now: _Seen) -> Iterator[str]:
         for holder, (label, tensors) in now.copies.items():
             before = self._before.copies.get(holder)
             if before is not None and before[1] != tensors:
-                self._stop(f"{label}, a copy of weights, is changed with each part of a batch, before the step")
+                yield label
 
     # -- what is reached
 
@@ -177,9 +176,7 @@ class ObjectCounters:
             if (optimizer := each()) is not None:
                 for at, group in enumerate(optimizer.param_groups):
                     for key, value in group.items():
-                        if isinstance(value, (int, float)) and not isinstance(value, bool):
-                            number = _Number(group, key, f"`param_groups[{at}][{key!r}]`")
-                            seen.numbers[number.place] = number, value
+                        walk.number(group, key, value, f"`param_groups[{at}][{key!r}]`")
         return seen
 
     def _trained(self) -> dict[int, Any]:
@@ -204,7 +201,7 @@ class _Walk:
         local = frames.variables(frame)
         for name, value in local.items():
             self._look_at(value, _DEPTH, name)
-        if frame.f_globals is local or code.co_name != "<module>":
+        if code.co_name != "<module>":
             for name in code.co_names:
                 if name in frame.f_globals:
                     self._look_at(frame.f_globals[name], _DEPTH, name)
@@ -219,9 +216,9 @@ class _Walk:
         for function in [value for value in list(names.values()) if isinstance(value, FunctionType)]:
             if function.__globals__ is names:
                 for name in _written_globals(function.__code__):
-                    self._number(names, name, names.get(name), f"`{name}`")
+                    self.number(names, name, names.get(name), f"`{name}`")
 
-    def _number(self, holder: Any, key: Any, value: Any, label: str) -> None:
+    def number(self, holder: Any, key: Any, value: Any, label: str) -> None:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             number = _Number(holder, key, label)
             self._into.numbers[number.place] = number, value
@@ -237,7 +234,7 @@ class _Walk:
             self._copies(value, [item for _, item in items if isinstance(item, self._torch.Tensor)], name)
             for key, item in items[:_MOST]:
                 if isinstance(value, dict) and isinstance(key, str):
-                    self._number(value, key, item, f"`{name}[{key!r}]`")
+                    self.number(value, key, item, f"`{name}[{key!r}]`")
                 self._look_at(item, depth - 1, f"{name}[{key!r}]" if isinstance(key, (str, int)) else name)
         elif isinstance(value, FunctionType):
             self._function(value)
@@ -247,7 +244,7 @@ class _Walk:
             self._seen.add(id(value))
             attributes = vars(value)
             for key, item in list(attributes.items())[:_MOST]:
-                self._number(attributes, key, item, f"`{type(value).__name__}.{key}`")
+                self.number(attributes, key, item, f"`{type(value).__name__}.{key}`")
                 self._look_at(item, depth - 1, f"{type(value).__name__}.{key}")
 
     def _function(self, function: FunctionType) -> None:
@@ -257,14 +254,14 @@ class _Walk:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             if name in _written_cells(function.__code__):
                 try:
-                    self._number(cell, name, cell.cell_contents, f"`{name}`")
+                    self.number(cell, name, cell.cell_contents, f"`{name}`")
                 except ValueError:  # empty
                     continue
 
     def _module(self, module: Any, name: str) -> None:
         self._seen.add(id(module))
         for owner, key, item in plain_numbers_of(module):
-            self._number(vars(owner), key, item, f"`{type(owner).__name__}.{key}`")
+            self.number(vars(owner), key, item, f"`{type(owner).__name__}.{key}`")
         parameters = list(module.parameters())
         is_average = isinstance(module, self._torch.optim.swa_utils.AveragedModel)  # put off until the step
         if not is_average and not any(id(parameter) in self._trained for parameter in parameters):
