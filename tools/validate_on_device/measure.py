@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import hashlib
 import json
 import os
 import platform
@@ -13,11 +14,13 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from registry import Workload
+from driver import PROBES, Nvml
+from registry import Workload, report_parts_to
 
 STATISTICS = {
     "allocated_bytes": "allocated_bytes.all.peak",
@@ -30,16 +33,30 @@ STATISTICS = {
 
 
 def measure(workload: Workload, limit_seconds: float) -> dict:
-    """One row: peaks, the sizes of all blocks and segments asked for, or why there is none.
+    """One row: peaks, the sizes of all blocks and segments asked for, or why there is none."""
+    return in_a_fork(lambda: run_here(workload), limit_seconds)
 
-    The parent never touches CUDA, so a fork is a fresh process with torch already imported.
-    """
+
+def probe(name: str, limit_seconds: float) -> dict:
+    """One probe of the driver, in a process that torch has not touched the card in."""
+
+    def here() -> dict:
+        try:
+            return {"status": "ok", **PROBES[name]()}
+        except (AttributeError, OSError, RuntimeError) as error:
+            return {"status": "failed", "error": str(error)}
+
+    return in_a_fork(here, limit_seconds)
+
+
+def in_a_fork(function: Callable[[], dict], limit_seconds: float) -> dict:
+    """The parent never touches CUDA, so a fork is a fresh process with torch already imported."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
         with os.fdopen(writer, "w") as out:
-            json.dump(run_here(workload), out)
+            json.dump(function(), out)
         os._exit(0)
     os.close(writer)
     return collect(child, reader, limit_seconds)
@@ -69,23 +86,68 @@ def run_here(workload: Workload) -> dict:
     os.environ.update(workload.settings)
     apply_allocator_settings(workload.settings.get("PYTORCH_CUDA_ALLOC_CONF"))
     started = time.perf_counter()
+    parts = Parts()
     try:
         torch.manual_seed(0)
         torch.cuda.init()
-        free_before, total = torch.cuda.mem_get_info()
-        torch.cuda.memory._record_memory_history(context=None, stacks="python", max_entries=200_000)
+        torch.cuda.synchronize()
+        parts.begin()
+        report_parts_to(parts.end)
         workload.run()
         torch.cuda.synchronize()
         gc.collect()
     except Exception as error:  # an operator that this version or card lacks is a result
         reason = traceback.format_exception_only(type(error), error)[-1].strip()
-        return {"status": "failed", "error": reason[:500], "seconds": time.perf_counter() - started}
+        seconds = round(time.perf_counter() - started, 3)
+        return {"status": "failed", "error": reason[:500], "seconds": seconds, "parts": parts.rows}
     statistics = torch.cuda.memory_stats()
     row: dict = {name: statistics.get(key, 0) for name, key in STATISTICS.items()}
-    row["device_bytes"] = free_before - torch.cuda.mem_get_info()[0]
-    row["context_bytes"] = total - free_before
+    row["context_bytes"], row["library_bytes"] = parts.context_bytes, parts.library_bytes()
     row["blocks"], row["segment_sizes"] = asked_sizes()
-    return {"status": "ok", **row, "seconds": round(time.perf_counter() - started, 3)}
+    return {"status": "ok", **row, "parts": parts.rows, "seconds": round(time.perf_counter() - started, 3)}
+
+
+class Parts:
+    """What each part of a workload asked PyTorch's allocator for, in order, and what libraries hold after it."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict] = {}
+        self.nvml = Nvml()
+        self.seen = 0
+        self.context_bytes: int | None = None
+
+    def begin(self) -> None:
+        self.context_bytes = self.nvml.own_bytes()
+        gc.freeze()  # what was imported is not looked at again after each part
+        torch.cuda.memory._record_memory_history(enabled=None)  # clears what another workload left
+        torch.cuda.reset_peak_memory_stats()
+        torch.cuda.memory._record_memory_history(context=None, stacks="python", max_entries=200_000)
+
+    def library_bytes(self) -> int | None:
+        """What the process holds on the card beside the context and PyTorch's segments."""
+        held = self.nvml.own_bytes()
+        if held is None or self.context_bytes is None:
+            return None
+        return held - self.context_bytes - torch.cuda.memory_reserved()
+
+    def end(self, name: str) -> None:
+        torch.cuda.synchronize()
+        gc.collect()
+        trace = [entry for device in torch.cuda.memory._snapshot()["device_traces"] for entry in device]
+        asked = [entry["size"] for entry in trace[self.seen :] if entry["action"] == "alloc"]
+        self.seen = len(trace)
+        self.rows[name] = {
+            "peak_bytes": torch.cuda.max_memory_allocated(),
+            "live_bytes": torch.cuda.memory_allocated(),
+            "library_bytes": self.library_bytes(),
+            "asked": asked if len(asked) <= 64 else [len(asked), sum(asked), digest(asked)],
+        }
+        torch.cuda.reset_peak_memory_stats()
+
+
+def digest(sizes: list[int]) -> str:
+    """The same for the same sizes in the same order."""
+    return hashlib.sha256(",".join(map(str, sizes)).encode()).hexdigest()[:16]
 
 
 def apply_allocator_settings(settings: str | None) -> None:
