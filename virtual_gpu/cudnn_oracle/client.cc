@@ -18,8 +18,22 @@ extern char** environ;  // NOLINT: POSIX declares it nowhere
 namespace vramfit::cudnn_oracle {
 namespace {
 
-// The oracle's environment: this process's, without anything that would put our stand-ins in its way.
-std::vector<std::string> oracle_environment(const std::string& preload) {
+// Where NVIDIA's packages keep the compiler that some of cuDNN's engines need, beside cuDNN's own.
+std::vector<std::string> compiler_folders(const std::string& cudnn_folder) {
+  std::vector<std::string> folders;
+  const auto packages = std::filesystem::path(cudnn_folder) / ".." / "..";
+  for (const char* name : {"cu13", "cuda_nvrtc"}) {
+    const auto folder = packages / name / "lib";
+    std::error_code problem;
+    if (std::filesystem::is_directory(folder, problem)) folders.push_back(folder.string());
+  }
+  return folders;
+}
+
+// The oracle's environment: this process's, without anything that would put our stand-ins in its way. But cuDNN leaves
+// out whole families of engines, the first choice for a third of the convolutions on a real H200, where it finds no
+// libcuda, no cublasLt or no NVRTC. The first two are ours: without a ledger they know of no card, and answer.
+std::vector<std::string> oracle_environment(const std::string& cudnn_folder, const std::string& preload) {
   std::vector<std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -28,7 +42,13 @@ std::vector<std::string> oracle_environment(const std::string& preload) {
     variables.push_back(text);
   }
   variables.push_back("VRAMFIT_OUTSIDE=1");  // or the recorder puts them back (recorder/keep_card.cc)
-  if (!preload.empty()) variables.push_back("LD_PRELOAD=" + preload);
+  if (!preload.empty()) {
+    const auto driver = std::filesystem::path(preload).parent_path() / "libcuda.so.1";
+    variables.push_back("LD_PRELOAD=" + preload + ":" + driver.string());
+  }
+  std::string folders;
+  for (const std::string& folder : compiler_folders(cudnn_folder)) folders += (folders.empty() ? "" : ":") + folder;
+  if (!folders.empty()) variables.push_back("LD_LIBRARY_PATH=" + folders);
   return variables;
 }
 
@@ -44,7 +64,10 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 std::string asked_build(const std::string& folder, const std::string& preload) {
   const std::filesystem::path lt(preload);
   const std::string cudnn = describe_build(folder, "libcudnn");
-  return (cudnn.empty() ? folder : cudnn) + describe_build(lt.parent_path().string(), lt.filename().string());
+  std::string build =
+      (cudnn.empty() ? folder : cudnn) + describe_build(lt.parent_path().string(), lt.filename().string());
+  for (const std::string& compiler : compiler_folders(folder)) build += describe_build(compiler, "libnvrtc.so");
+  return build;
 }
 
 }  // namespace
@@ -93,7 +116,7 @@ std::expected<void, std::string> Client::start() {
   posix_spawn_file_actions_adddup2(&actions, question_pipe[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, answer_pipe[1], STDOUT_FILENO);
   std::vector<std::string> words{program_, folder_};
-  std::vector<std::string> variables = oracle_environment(preload_);
+  std::vector<std::string> variables = oracle_environment(folder_, preload_);
   const int failed =
       posix_spawn(&process_, program_.c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);

@@ -19,8 +19,8 @@ namespace vramfit::cudnn_oracle {
 class Client {
  public:
   // program: path of vramfit-cudnn-oracle. folder: where the real libcudnn_graph.so.9 lies. preload: our libcublasLt,
-  // which cuDNN's heuristics ask for its version. cache_file: may be empty.
-  // limit: how long one question may take to be taken, and one answer to come; cuDNN loads gigabytes before its first.
+  // beside which our libcuda lies. cache_file: may be empty. limit: how long one question may take to be taken, and one
+  // answer to come; cuDNN loads gigabytes before its first.
   Client(std::string program, std::string folder, std::string preload, std::string cache_file,
          std::chrono::seconds limit = std::chrono::seconds(120));
   Client(const Client&) = delete;
