@@ -104,6 +104,21 @@ TEST(StepWork, counts_kernels_that_are_alike_as_one_operator) {
   EXPECT_EQ(work.other_bytes, 3000);
 }
 
+TEST(StepWork, counts_copies_between_the_card_and_the_host) {
+  RecordingScript script;
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+  script.product(64, 128, 32, 1000, VF_DTYPE_F32);
+  script.passes(1, 3000);
+  script.copy(500, 1);
+  script.copy(700, 2);
+  script.copy(900, 3);
+  script.step();
+  const model::StepWork work = gather(script.take())->work_on(0);
+  EXPECT_EQ(work.host_bytes, 1200);
+  ASSERT_NE(work.operators, nullptr);
+  EXPECT_EQ(work.other_bytes, 3000 + 2 * 900) << "read and written on the card";
+}
+
 TEST(StepWork, has_no_operators_where_most_launches_tell_nothing) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);

@@ -16,7 +16,8 @@ namespace {
 constexpr double kTouchesPerByte = 3;
 
 constexpr std::uint8_t kHost = 255;  // steps belong to no card
-constexpr int kWithinCard = 3;       // cudaMemcpyDeviceToDevice
+// cudaMemcpyKind
+constexpr int kToCard = 1, kToHost = 2, kWithinCard = 3;
 // The share of a step's launches that must be known; with fewer, allocations tell more.
 constexpr double kEnoughTold = 0.5;
 
@@ -87,6 +88,8 @@ void StepCount::add(const vf_record& record) {
     sums_.other_bytes += size * kTouchesPerByte;
   } else if (record.kind == VF_RECORD_COPY && record.a == kWithinCard && record.size > 0) {
     add_passes(2 * size, 1);
+  } else if (record.kind == VF_RECORD_COPY && (record.a == kToCard || record.a == kToHost)) {
+    sums_.host_bytes += size;
   } else if (record.kind == VF_RECORD_LAUNCHES && record.a > 0) {
     const auto launches = static_cast<double>(record.a);
     sums_.launches += launches;

@@ -168,6 +168,13 @@ bool answer_derived(const Node& node, int32_t name, int64_t wanted, int64_t* fou
   }
 }
 
+// An engine that multiplies float32 on tensor cores does so in TF32. PyTorch leaves such engines out where
+// torch.backends.cudnn.allow_tf32 is off; it is on unless a script says otherwise.
+bool rounds_to_tf32(const Node& config, const library::Work& work) {
+  if (work.type != VF_DTYPE_F32 || !config.choice) return false;
+  return std::ranges::find(config.choice->numerical_notes, kNoteTensorCore) != config.choice->numerical_notes.end();
+}
+
 Status unknown_attribute(const char* what, int32_t name) {
   ledger::note_not_modelled((std::string(what) + " of attribute " + std::to_string(name)).c_str());
   return kNotSupported;
@@ -225,8 +232,11 @@ VF_ABI int cudnnBackendExecute(cudnn::Handle* handle, BackendDescriptor* plan, B
   const cudnn::NodePointer config = cudnn::only_child(*plan->node, cudnn::kPlanConfig);
   const cudnn::NodePointer graph = config == nullptr ? nullptr : cudnn::graph_of_config(*config);
   if (graph == nullptr || !plan->node->finalized) return cudnn::kNotFinalized;
-  const auto all = cudnn::work_of(*graph);
+  auto all = cudnn::work_of(*graph);
   if (all.empty()) vramfit::library::launch(handle->stream);
-  for (const auto& work : all) vramfit::library::run(handle->stream, work, "cudnnBackendExecute");
+  for (auto& work : all) {
+    if (cudnn::rounds_to_tf32(*config, work)) work.type = VF_DTYPE_TF32;
+    vramfit::library::run(handle->stream, work, "cudnnBackendExecute");
+  }
   return cudnn::kSuccess;
 }
