@@ -35,13 +35,6 @@ void empty_slot(vf_ledger& ledger, vf_process& process) {
   process.pid = 0;
 }
 
-// Where it can't be told, by this process or when the slot was claimed, nothing is taken from anybody.
-bool has_ended(const vf_process& process) {
-  const uint32_t now = start_time_of(process.pid);
-  if (now == 0) return true;
-  return now != process.started && now != kUnknownStart && process.started != kUnknownStart;
-}
-
 // `living`: a slot that need not be asked about.
 int reclaim(vf_ledger& ledger, int living = kNoSlot) {
   int dead = 0;
@@ -172,6 +165,20 @@ int claim_slot(const Lock&, vf_ledger& ledger, pid_t pid) {
 }
 
 void release_slot(const Lock&, vf_ledger& ledger, int slot) { empty_slot(ledger, ledger.processes[slot]); }
+
+bool has_ended(const vf_process& process) {
+  const uint32_t now = start_time_of(process.pid);
+  if (now == 0) return true;
+  return now != process.started && now != kUnknownStart && process.started != kUnknownStart;
+}
+
+int64_t living_bytes(const vf_ledger& ledger, int card) {
+  int64_t bytes = ledger.use[card].used_bytes;
+  for (const vf_process& process : ledger.processes) {
+    if (process.pid != 0 && process.used_bytes[card] > 0 && has_ended(process)) bytes -= process.used_bytes[card];
+  }
+  return bytes;
+}
 
 int reclaim_dead(const Lock&, vf_ledger& ledger) { return reclaim(ledger); }
 

@@ -50,6 +50,12 @@ inline constexpr uint32_t kUnknownStart = UINT32_MAX;  // the file can't be open
 // Low bits of field 22 of /proc/PID/stat (clock ticks since boot). 0: no such process, or only its zombie is left.
 VF_EXPORT uint32_t start_time_of(pid_t pid);
 
+// Whether the process of a slot is gone. Where it can't be told, by this process or when the slot was claimed, it is
+// not.
+VF_EXPORT bool has_ended(const vf_process& process);
+// What is in use on a card but for what processes that are gone left in the ledger: for readers, who can't clear it.
+VF_EXPORT int64_t living_bytes(const vf_ledger& ledger, int card);
+
 // The rest needs the lock.
 VF_EXPORT int claim_slot(const Lock&, vf_ledger& ledger, pid_t pid);
 VF_EXPORT void release_slot(const Lock&, vf_ledger& ledger, int slot);

@@ -157,6 +157,19 @@ TEST_F(Accounts, slots_of_the_dead_are_used_again_when_none_is_left) {
   EXPECT_EQ(used(), 10 * kMiB - (VF_MAX_PROCESSES * 1024));  // the made-up bytes were never charged
 }
 
+TEST_F(Accounts, what_a_dead_process_left_is_not_told_to_readers) {
+  const int slot = claim();
+  {
+    const Lock lock(*ledger_);
+    ASSERT_TRUE(take(lock, *ledger_, slot, 0, 20 * kMiB));
+  }
+  EXPECT_EQ(living_bytes(*ledger_, 0), 30 * kMiB);
+  ledger_->processes[slot].pid = 1 << 30;  // nobody's
+  EXPECT_TRUE(has_ended(ledger_->processes[slot]));
+  EXPECT_EQ(living_bytes(*ledger_, 0), 10 * kMiB);
+  EXPECT_EQ(used(), 30 * kMiB) << "a reader changes nothing";
+}
+
 TEST_F(Accounts, a_zombie_counts_as_dead) {
   const pid_t child = fork();
   if (child == 0) _exit(0);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "virtual_gpu/ledger/accounts.h"
 #include "virtual_gpu/ledger/visible.h"
 #include "virtual_gpu/nvml/nvml.h"
 #include "virtual_gpu/nvml/script.h"
@@ -57,6 +58,7 @@ int index_of(Handle handle) {
 }  // namespace vramfit::nvml
 
 using vramfit::nvml::Handle;
+namespace ledger = vramfit::ledger;
 namespace nvml = vramfit::nvml;
 
 VF_ABI int nvmlDeviceGetCount_v2(unsigned* count) {
@@ -170,7 +172,7 @@ VF_ABI int nvmlDeviceGetMemoryInfo(Handle handle, nvml::Memory* memory) {
   if (memory != nullptr && nvml::is_slice(handle)) return nvml::tell_slice_memory(handle, *memory);
   return nvml::about(handle, memory, [&](const vf_ledger& book, int card) {
     memory->total = static_cast<uint64_t>(nvml::card_bytes(book.cards[card]));
-    memory->used = static_cast<uint64_t>(book.use[card].used_bytes + nvml::scripted(card)->extra_bytes());
+    memory->used = static_cast<uint64_t>(ledger::living_bytes(book, card) + nvml::scripted(card)->extra_bytes());
     memory->free = memory->used < memory->total ? memory->total - memory->used : 0;
     return static_cast<int>(nvml::kSuccess);
   });
@@ -186,7 +188,7 @@ VF_ABI int nvmlDeviceGetMemoryInfo_v2(Handle handle, nvml::MemoryV2* memory) {
     if (nvml::scripted(card)->old) return static_cast<int>(nvml::kFunctionNotFound);
     memory->total = static_cast<uint64_t>(nvml::card_bytes(book.cards[card]));
     memory->reserved = 0;  // what the driver keeps is already left out of total_bytes
-    memory->used = static_cast<uint64_t>(book.use[card].used_bytes + nvml::scripted(card)->extra_bytes());
+    memory->used = static_cast<uint64_t>(ledger::living_bytes(book, card) + nvml::scripted(card)->extra_bytes());
     memory->free = memory->used < memory->total ? memory->total - memory->used : 0;
     return static_cast<int>(nvml::kSuccess);
   });

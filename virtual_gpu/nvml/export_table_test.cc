@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "virtual_gpu/ledger/accounts.h"
 #include "virtual_gpu/nvml/nvml.h"
 #include "virtual_gpu/testing/card_fixture.h"
 
@@ -80,6 +81,7 @@ TEST_F(NvmlInside, lists_of_processes_are_told_and_never_left_as_the_caller_made
 TEST_F(NvmlInside, who_computes_is_in_the_first_list_with_a_name) {
   vf_process& user = CardEnvironment::ledger().processes[VF_MAX_PROCESSES - 1];
   user.pid = getpid();
+  user.started = vramfit::ledger::start_time_of(getpid());
   user.used_bytes[0] = 1 << 20;
   std::vector<char> room(std::size_t{4} * 4128, 'x');
   unsigned count = 4;

@@ -1,5 +1,6 @@
 #include "virtual_gpu/nvml/processes.h"
 
+#include "virtual_gpu/ledger/accounts.h"
 #include "virtual_gpu/ledger/visible.h"
 #include "virtual_gpu/nvml/nvml.h"
 
@@ -18,7 +19,7 @@ void fill(ProcessV2& entry, const ScriptedProcess& process) {
 std::vector<ScriptedProcess> users_of(const vf_ledger& book, int card, const ScriptedCard& more) {
   std::vector<ScriptedProcess> users;
   for (const vf_process& process : book.processes) {
-    if (process.pid == 0 || process.used_bytes[card] <= 0) continue;
+    if (process.pid == 0 || process.used_bytes[card] <= 0 || ledger::has_ended(process)) continue;
     ScriptedProcess& user = users.emplace_back();
     user.pid = static_cast<uint32_t>(process.pid);
     user.used_bytes = static_cast<uint64_t>(process.used_bytes[card]);

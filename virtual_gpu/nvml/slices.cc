@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "virtual_gpu/ledger/accounts.h"
 #include "virtual_gpu/ledger/visible.h"
 #include "virtual_gpu/nvml/script.h"
 
@@ -28,7 +29,7 @@ Slice own_slice(const vf_ledger& book, int index) {
           .name = card.name,
           .uuid = ledger::uuid_text(card),
           .total = static_cast<uint64_t>(card.total_bytes),
-          .used = static_cast<uint64_t>(book.use[index].used_bytes),
+          .used = static_cast<uint64_t>(ledger::living_bytes(book, index)),
           .multiprocessors = static_cast<unsigned>(card.sm_count),
           .compute_slices = static_cast<unsigned>(card.mig_slices)};
 }
