@@ -19,7 +19,6 @@ enum AttributeType : int32_t {
   kTypeHeurMode = 8,
   kTypeNumericalNote = 11,
   kTypeDescriptor = 15,
-  kTypeBehaviorNote = 19,
   kTypeChar = 24,
   kTypeFraction = 26,
   kLastType = 30
@@ -46,7 +45,6 @@ enum DescriptorType : int32_t {
 };
 
 enum NumericalNote : int32_t { kNoteTensorCore = 0, kNoteNondeterministic = 4 };
-enum BehaviorNote : int32_t { kNoteRuntimeCompilation = 0 };
 
 // Attribute names, by the descriptor they belong to.
 inline constexpr int32_t kConvolutionDilations = 102, kConvolutionStrides = 103, kConvolutionPrePadding = 105;

@@ -18,22 +18,10 @@ extern char** environ;  // NOLINT: POSIX declares it nowhere
 namespace vramfit::cudnn_oracle {
 namespace {
 
-// Where NVIDIA's packages keep the compiler that some of cuDNN's engines need, beside cuDNN's own.
-std::vector<std::string> compiler_folders(const std::string& cudnn_folder) {
-  std::vector<std::string> folders;
-  const auto packages = std::filesystem::path(cudnn_folder) / ".." / "..";
-  for (const char* name : {"cu13", "cuda_nvrtc"}) {
-    const auto folder = packages / name / "lib";
-    std::error_code problem;
-    if (std::filesystem::is_directory(folder, problem)) folders.push_back(folder.string());
-  }
-  return folders;
-}
-
 // The oracle's environment: this process's, without anything that would put our stand-ins in its way. But cuDNN leaves
 // out whole families of engines, the first choice for a third of the convolutions on a real H200, where it finds no
-// libcuda, no cublasLt or no NVRTC. The first two are ours: without a ledger they know of no card, and answer.
-std::vector<std::string> oracle_environment(const std::string& cudnn_folder, const std::string& preload) {
+// libcuda or no cublasLt. Both are ours: without a ledger they know of no card, and answer.
+std::vector<std::string> oracle_environment(const std::string& preload) {
   std::vector<std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -46,9 +34,6 @@ std::vector<std::string> oracle_environment(const std::string& cudnn_folder, con
     const auto driver = std::filesystem::path(preload).parent_path() / "libcuda.so.1";
     variables.push_back("LD_PRELOAD=" + preload + ":" + driver.string());
   }
-  std::string folders;
-  for (const std::string& folder : compiler_folders(cudnn_folder)) folders += (folders.empty() ? "" : ":") + folder;
-  if (!folders.empty()) variables.push_back("LD_LIBRARY_PATH=" + folders);
   return variables;
 }
 
@@ -59,15 +44,14 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
-// What an answer depends on besides the question: which build of cuDNN was asked, and what it finds as cuBLASLt. A
-// folder is no build: another version may be installed into it.
+// What an answer depends on besides the question: which build of cuDNN was asked, and what it finds as cuBLASLt
+// and driver. A folder is no build: another version may be installed into it.
 std::string asked_build(const std::string& folder, const std::string& preload) {
   const std::filesystem::path lt(preload);
   const std::string cudnn = describe_build(folder, "libcudnn");
-  std::string build =
-      (cudnn.empty() ? folder : cudnn) + describe_build(lt.parent_path().string(), lt.filename().string());
-  for (const std::string& compiler : compiler_folders(folder)) build += describe_build(compiler, "libnvrtc.so");
-  return build;
+  const std::string ours = lt.parent_path().string();
+  return (cudnn.empty() ? folder : cudnn) + describe_build(ours, lt.filename().string()) +
+         describe_build(ours, "libcuda.so.1");
 }
 
 }  // namespace
@@ -116,7 +100,7 @@ std::expected<void, std::string> Client::start() {
   posix_spawn_file_actions_adddup2(&actions, question_pipe[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, answer_pipe[1], STDOUT_FILENO);
   std::vector<std::string> words{program_, folder_};
-  std::vector<std::string> variables = oracle_environment(folder_, preload_);
+  std::vector<std::string> variables = oracle_environment(preload_);
   const int failed =
       posix_spawn(&process_, program_.c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);

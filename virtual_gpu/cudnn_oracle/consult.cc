@@ -1,7 +1,6 @@
 #include "consult.h"
 
 #include <algorithm>
-#include <span>
 
 namespace vramfit::cudnn_oracle {
 namespace {
@@ -91,28 +90,27 @@ std::vector<Handle> ask_heuristics(const Backend& backend, Workshop& workshop, H
   return configs;
 }
 
-// What an engine is, besides the plan that is built with it. True: its kernels are compiled when a plan is built.
-bool describe_engine(const Backend& backend, Workshop& workshop, Handle config, Plan& plan) {
+void describe_engine(const Backend& backend, Workshop& workshop, Handle config, Plan& plan) {
   Handle engine = workshop.make(kEngine);
   int64_t count = 0;
-  if (backend.get(config, kConfigEngine, kTypeDescriptor, 1, &count, &engine) != 0) return false;
+  if (backend.get(config, kConfigEngine, kTypeDescriptor, 1, &count, &engine) != 0) return;
   backend.get(engine, kEngineIndex, kTypeInt64, 1, &count, &plan.engine);
   int32_t notes[16] = {};
   if (backend.get(engine, kEngineNumericalNote, kTypeNumericalNote, 16, &count, notes) == 0) {
     plan.numerical_notes.assign(notes, notes + std::clamp<int64_t>(count, 0, 16));
   }
-  int32_t behavior[16] = {};
-  if (backend.get(engine, kEngineBehaviorNote, kTypeBehaviorNote, 16, &count, behavior) != 0) return false;
-  const auto told = std::span(behavior).first(static_cast<size_t>(std::clamp<int64_t>(count, 0, 16)));
-  return std::ranges::find(told, kNoteRuntimeCompilation) != told.end();
 }
 
-bool build_plan(const Backend& backend, Workshop& workshop, Handle config, Handle device, Plan& plan) {
+// A configuration that heuristics offer knows its workspace: nothing need be built for it, and no kernel compiled,
+// which some engines do when a plan is built (a tenth of a second each).
+bool find_workspace(const Backend& backend, Workshop& workshop, Handle config, Handle device, Plan& plan) {
+  int64_t count = 0;
+  if (backend.get(config, kConfigWorkspace, kTypeInt64, 1, &count, &plan.workspace_bytes) == 0 && count == 1)
+    return true;
   Handle handle = workshop.make(kExecutionPlan);
   workshop.set_descriptor(handle, kPlanConfig, config);
   workshop.set_descriptor(handle, kPlanDevice, device);
   if (!workshop.try_finalize(handle)) return false;
-  int64_t count = 0;
   return backend.get(handle, kPlanWorkspace, kTypeInt64, 1, &count, &plan.workspace_bytes) == 0;
 }
 
@@ -128,10 +126,8 @@ Answer consult(const Backend& backend, const Question& question) {
     for (Handle config : ask_heuristics(backend, workshop, graph, device, question.heuristic_mode)) {
       if (static_cast<int32_t>(answer.plans.size()) >= question.most) break;
       Plan plan;
-      const bool is_compiled = describe_engine(backend, workshop, config, plan);
-      // A tenth of a second each. PyTorch takes the first that can be built, and seldom looks further.
-      if (is_compiled && !answer.plans.empty()) continue;
-      if (!build_plan(backend, workshop, config, device, plan)) continue;
+      if (!find_workspace(backend, workshop, config, device, plan)) continue;
+      describe_engine(backend, workshop, config, plan);
       answer.plans.push_back(plan);
     }
   } catch (const Failure& failure) {
