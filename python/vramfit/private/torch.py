@@ -105,6 +105,17 @@ mode_at = Name("torch._C:_get_dispatch_stack_at", "random fills on the host are 
 function_depth = Name("torch._C:_len_torch_function_stack", "modes of the script's are not seen", int)
 running_mode = Name("torch._C:_get_dispatch_mode", "values are followed while a compiler traces", nothing)
 mode_keys = Name("torch._C:_TorchDispatchModeKey", "values are followed while a compiler traces")
+key_set = Name("torch._C:DispatchKeySet", "values are not followed")
+dispatch_key = Name("torch._C:DispatchKey", "values are not followed")
+_SEEN = "where values are followed or computed some operators and derivatives take more memory than without"
+MODES_OF_THREADS = tuple(  # what virtual_gpu/preload/dispatch_modes.cc stands before, and asks
+    Symbol(f"c10::{name}", "libc10.so", (symbol,), _SEEN)
+    for name, symbol in (
+        ("impl::dispatch_mode_enabled", "_ZN3c104impl21dispatch_mode_enabledEv"),
+        ("impl::TorchDispatchModeTLS::stack_len", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv"),
+        ("impl::TorchDispatchModeTLS::get_stack_at", "_ZN3c104impl20TorchDispatchModeTLS12get_stack_atEl"),
+    )
+)
 push_function_mode = Name("torch.overrides:_push_mode", "autocast of a plan can't cover the loss")
 pop_function_mode = Name("torch.overrides:_pop_mode", "autocast of a plan can't cover the loss")
 has_function_mode = Name("torch._C:_is_torch_function_mode_enabled", "modes of the script's are not seen", bool)

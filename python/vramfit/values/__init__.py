@@ -109,6 +109,7 @@ def _enter(make: Callable[[], Any]) -> None:
         mode = make()
         _state.modes.append(mode)
         mode.__enter__()
+        _hide_from_operators(mode)
 
     enter()
     start = of_python.bootstrap_thread.get()
@@ -119,6 +120,18 @@ def _enter(make: Callable[[], Any]) -> None:
         start(self)
 
     of_python.bootstrap_thread.replace(start_with_values)
+
+
+@notes.guarded("hide modes")
+def _hide_from_operators(mode: Any) -> None:
+    """`mode`, which this thread has entered: operators and derivatives take the memory that they take without it
+    (virtual_gpu/preload/dispatch_modes.cc)."""
+    hide = getattr(ctypes.PyDLL(None), "vramfit_own_dispatch_mode", None)
+    if hide is None or any(each.is_gone() for each in of_torch.MODES_OF_THREADS):
+        return
+    hide.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    if not hide(id(mode), id(type(mode))):
+        notes.layout_unknown("the stack of dispatch modes", of_torch.MODES_OF_THREADS[0].lost)
 
 
 def _stay_out_of_traces() -> None:

@@ -17,22 +17,24 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def over_same_bytes(tensor: torch.Tensor) -> torch.Tensor:
-    """A CPU tensor over the very bytes of `tensor`: same shape, strides and type. No copy is made."""
-    storage = tensor.untyped_storage()
-    size = storage.nbytes()
-    if size == 0 or tensor.numel() == 0:
+    """A CPU tensor over the very bytes of `tensor`: same shape, strides and type. No copy is made.
+
+    The storage isn't asked: PyTorch would make an object of Python's for it, which counts as one more owner from 2.10
+    on, and autograd adds up in place only into a gradient whose storage has one.
+    """
+    if tensor.numel() == 0 or (address := tensor.data_ptr()) == 0:
         return torch.empty(tensor.shape, dtype=tensor.dtype)
-    flat = _whole_storage(storage.data_ptr(), size, tensor.dtype)
-    seen = flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    seen = _elements(address, last + 1, tensor.dtype).as_strided(tensor.shape, tensor.stride())
     if tensor.is_conj():
         seen = seen.conj()
     return of_torch.negative_view(seen) if tensor.is_neg() else seen
 
 
 @process.cached(4096)  # the allocator gives the same blocks again and again
-def _whole_storage(address: int, size: int, dtype: torch.dtype) -> torch.Tensor:
-    raw = (ctypes.c_char * size).from_address(address)
-    return torch.frombuffer(raw, dtype=torch.uint8, count=size // dtype.itemsize * dtype.itemsize).view(dtype)
+def _elements(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
+    raw = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+    return torch.frombuffer(raw, dtype=torch.uint8).view(dtype)
 
 
 def written_by(operator: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
