@@ -9,8 +9,8 @@ pytestmark = pytest.mark.by_release
 
 GIB = 1 << 30
 
-# PyTorch's own, each forward and backward, where a mode of the dispatcher or one more owner of a gradient would be seen:
-# derivatives that are worked out in place, gradients that are added up in place, and those that become `.grad` as they are.
+# PyTorch's own, each forward and backward, where a mode of the dispatcher or one more owner of a gradient would be
+# seen: derivatives that are worked out in place, gradients that are added up in place, and those that become `.grad`.
 OPERATORS = """
     import json, sys, torch
     from torch.nn import functional as F

@@ -420,3 +420,103 @@ def test_a_network_can_be_traced(job: Job, policy: str) -> None:
     )
     assert finished.stdout == "(2, 8, 8, 8)\n", finished.stderr
     assert not finished.of_kind("hook_failed")
+
+
+# What an operator asked PyTorch's allocator for.
+BLOCKS = """
+    import json, torch
+    memory = torch.cuda.memory
+    memory._record_memory_history(context=None)
+    def asked(operator):
+        before = len(memory._snapshot()["device_traces"][0])
+        operator()
+        entries = memory._snapshot()["device_traces"][0][before:]
+        return [entry["size"] for entry in entries if entry["action"] == "alloc"]
+"""
+
+
+def test_what_an_operator_looks_at_within_itself_is_followed(job: Job) -> None:
+    """Checks pass, and sizes are those of a card; of one that only looked, from its second call on."""
+    finished = tracked(
+        job,
+        BLOCKS
+        + """
+    mean = spread = torch.rand(64, device="cuda")
+    mask = (torch.arange(80, device="cuda") < 16).view(8, 10)
+    x = torch.rand(8, 10, device="cuda", requires_grad=True)
+    rows = torch.rand(25, device="cuda", requires_grad=True)
+    def scatter():
+        x.masked_scatter(mask, rows).sum().backward()
+    def normal():
+        torch.normal(mean, spread)
+    scatter(), normal()
+    lengths = torch.tensor([[2, 6]]).cuda()
+    exponential = torch.matrix_exp(torch.zeros(3, 2, 2, device="cuda"))
+    print(json.dumps({
+        "normal": asked(normal),
+        "scatter": asked(scatter),
+        "is_in": int(torch.isin(torch.arange(200, device="cuda"), torch.arange(90, 110, device="cuda")).sum()),
+        "exponential": exponential.sum((1, 2)).cpu().tolist(),
+        "segments": torch.segment_reduce(torch.rand(1, 8, device="cuda"), "sum", lengths=lengths, axis=1).shape,
+    }))
+    """,
+    )
+    seen = finished.output()
+    assert seen["normal"] == [4, 1, 256, 4, 1], "whether the spread is positive, before and after"
+    assert {16 * 2 * 8, 16 * 4, (25 - 16) * 4} <= set(seen["scatter"]), "places, what was taken, and the rest"
+    assert seen["is_in"] == 20
+    assert seen["exponential"] == [2, 2, 2]
+    assert seen["segments"] == [1, 2]
+    assert not finished.of_kind("data_read"), "nothing was assumed"
+
+
+def test_an_operator_that_refuses_its_inputs_does_so_with_followed_values(job: Job) -> None:
+    finished = tracked(
+        job,
+        """
+        import json, torch
+        x = torch.rand(4, 4, device="cuda")
+        refused = []
+        for call in (
+            lambda: torch.ops.aten._softmax_backward_data(x, x.half(), 0, torch.float16),
+            lambda: torch.stack([x, x[:2]]),
+            lambda: x.index_select(0, torch.zeros(2, 2, dtype=torch.int64, device="cuda")),
+        ):
+            try:
+                call()
+            except (RuntimeError, IndexError) as error:
+                refused.append(str(error).split(" ")[0])
+        print(json.dumps(refused))
+        """,
+    )
+    assert finished.output() == ["expected", "stack", "Index"], "in PyTorch's words"
+
+
+def test_what_is_unique_stays_where_room_was_made_for_all(job: Job) -> None:
+    finished = tracked(
+        job,
+        BLOCKS
+        + """
+    x = torch.arange(1000, device="cuda") % 10
+    found = []
+    def unique():
+        found.extend((torch.unique(x), torch.unique_consecutive(x // 5)))
+    print(json.dumps([asked(unique), [len(part) for part in found]]))
+    """,
+    )
+    sizes, lengths = finished.output()
+    assert lengths == [10, 200] and not {80, 1600} & set(sizes) and 8000 in sizes
+
+
+def test_places_of_a_small_pooling_are_computed(job: Job) -> None:
+    finished = tracked(
+        job,
+        """
+        import json, torch
+        from torch.nn import functional as F
+        x = torch.arange(16.0, device="cuda").view(1, 1, 4, 4)
+        pooled, places = F.max_pool2d(x, 2, return_indices=True)
+        print(json.dumps([places.flatten().tolist(), F.max_unpool2d(pooled, places, 2).sum().item()]))
+        """,
+    )
+    assert finished.output() == [[5, 7, 13, 15], 40]

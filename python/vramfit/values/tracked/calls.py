@@ -9,15 +9,17 @@ from torch import Tensor
 
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need
+from vramfit.values.memory import is_plain
 from vramfit.values.mode import Twice, entry_of
-from vramfit.values.tracked import sized, witness
+from vramfit.values.tracked import sized, states, witness
 from vramfit.values.tracked.operators import Kind, Operator
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, put, set_state, state_of
 
-need(of_torch.map_tree)
+need(of_torch.map_tree, of_torch.key_set, of_torch.dispatch_key)
 
 
 _tree_map = of_torch.map_tree.get()
+_REFUSALS = (RuntimeError, ValueError, IndexError)  # as which PyTorch's checks come
 
 # The largest tensors that are computed, in elements: anchors of a detector against its boxes are 2.4 million.
 MOST_ELEMENTS = 4 << 20
@@ -30,8 +32,8 @@ MOST_GIVEN = 1 << 18  # floating-point values from the host: a mebibyte, as with
 class Call:
     """One call of an operator that touches the card."""
 
-    def __init__(self, operator: Operator, args: Any, kwargs: Any, tensors: list[Tensor]) -> None:
-        self.operator, self.args, self.kwargs, self.tensors = operator, args, kwargs, tensors
+    def __init__(self, mode: Any, operator: Operator, args: Any, kwargs: Any, tensors: list[Tensor]) -> None:
+        self.mode, self.operator, self.args, self.kwargs, self.tensors = mode, operator, args, kwargs, tensors
 
     @property
     def read(self) -> list[Tensor]:
@@ -55,25 +57,60 @@ class Call:
     def entry(self, number: int, of: int) -> Call:
         """The same over lists of one: of each list the entry `number`."""
         args, kwargs = entry_of(self.operator.overload, self.args, self.kwargs, number, of)
-        return Call(self.operator, args, kwargs, tensors_in(args, kwargs))
+        return Call(self.mode, self.operator, args, kwargs, tensors_in(args, kwargs))
 
     def run_on_card(self) -> Any:
         """For its memory; nothing is known of what it writes then, unless that was a copy."""
         return self.leave_unknown(self.on_card())
 
     def on_card(self) -> Any:
-        """An operator may check values within itself, where kernels did nothing: what the host makes of them counts."""
+        """An operator may look at values within itself, where kernels did nothing: a check, or a size. Once it was seen
+        to look, the operators that it is made of are followed in its place."""
+        operator = self.operator
+        if operator.looks_within and self._can_be_opened():
+            return self._opened()
+        reads = states.small_reads()
         try:
-            return self.operator.overload(*self.args, **self.kwargs)
+            result = operator.overload(*self.args, **self.kwargs)
         except torch.OutOfMemoryError:
             raise
-        except RuntimeError:
-            if not self.is_small(MOST_CHOSEN) or not self.choose_unknown(MOST_CHOSEN):
+        except _REFUSALS as error:
+            if not self._can_be_opened():
                 raise
-            twice = Twice(self.operator.overload, self.operator.name, self.args, self.kwargs, putting(ASSUMED))
-            if self.operator.writes or (values := twice.try_on_host()) is None:
-                raise
-            return _tree_map(lambda value: sized.on_card(value, self.device, ASSUMED), values)
+            return self._opened_after(error)
+        operator.looks_within = states.small_reads() != reads
+        return result
+
+    def _can_be_opened(self) -> bool:
+        """Whether it is one of PyTorch's own, over plain tensors of the card: another's may do more than compute."""
+        is_on_card = any(tensor.is_cuda for tensor in self.tensors)
+        return self.operator.name.startswith("aten::") and is_on_card and all(map(is_plain, self.tensors))
+
+    def _opened(self) -> Any:
+        """Its kernel, with the operators that this calls followed."""
+        keys = of_torch.key_set.get()(of_torch.dispatch_key.get().CUDA)
+        with self.mode.within:
+            return self.operator.overload.redispatch(keys, *self.args, **self.kwargs)
+
+    def _opened_after(self, error: Exception) -> Any:
+        try:
+            result = self._opened()
+        except torch.OutOfMemoryError:
+            raise
+        except _REFUSALS as again:
+            if str(again) == str(error):  # no matter of values
+                raise error from None
+            return self._made_of_host_values(error)
+        self.operator.looks_within = True
+        return result
+
+    def _made_of_host_values(self, error: Exception) -> Any:
+        if not self.is_small(MOST_CHOSEN) or not self.choose_unknown(MOST_CHOSEN):
+            raise error from None
+        twice = Twice(self.operator.overload, self.operator.name, self.args, self.kwargs, putting(ASSUMED))
+        if self.operator.writes or (values := twice.try_on_host()) is None:
+            raise error from None
+        return _tree_map(lambda value: sized.on_card(value, self.device, ASSUMED), values)
 
     @property
     def device(self) -> torch.device:

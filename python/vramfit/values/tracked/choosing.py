@@ -50,5 +50,5 @@ def indexed(call: Call) -> Any:
         sized.fit_to_values(args[0], args[1], args[2])
     indices = sized.as_positions(args[1])
     wide = (args[0], indices, *args[2:])
-    again = Call(call.operator, wide, call.kwargs, tensors_in(wide, call.kwargs))
+    again = Call(call.mode, call.operator, wide, call.kwargs, tensors_in(wide, call.kwargs))
     return plain(again)

@@ -27,7 +27,8 @@ _MOST_PRODUCTS = 1 << 24  # multiplications of a matrix product
 _MOST_COUNTED = 1 << 10  # of an operator over lists of tensors: counts of steps, not weights
 _MOST_MASKED = 1 << 14  # a masked tensor of more than two dimensions that is given values: mostly attention scores
 _LOWEST = -1e4  # and what is below it: scores of what attention must not look at
-_COMPUTED_WHERE_SMALL = ("nll_loss", "linalg", of_operators.distance.word, "upsample", "roi_")  # words of names
+# Words of names.
+_COMPUTED_WHERE_SMALL = ("nll_loss", "linalg", of_operators.distance.word, "upsample", "roi_", "max_pool")
 _MASKED = names_of("masked_fill masked_fill_ where index_fill index_fill_ scatter scatter_")
 _NEVER_TRUE = ("aten::isnan", "aten::isinf", "aten::isposinf", "aten::isneginf", "aten::signbit")
 

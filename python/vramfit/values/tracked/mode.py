@@ -40,6 +40,11 @@ class TrackedValues(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
+    def __init__(self, says: bool = True) -> None:
+        super().__init__()
+        self.says = says  # what the host reads of values that were chosen
+        self.within = self if not says else TrackedValues(says=False)  # for what an operator does within itself
+
     @classmethod
     def is_infra_mode(cls) -> bool:
         return True
@@ -63,7 +68,7 @@ class TrackedValues(TorchDispatchMode):
         tensors = tensors_in(args, kwargs)
         if not any(tensor.is_cuda for tensor in tensors) and not is_card(kwargs.get("device")):
             return overload(*args, **kwargs)
-        call = Call(operator, args, kwargs, tensors)
+        call = Call(self, operator, args, kwargs, tensors)
         if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in tensors):
             return call.run_on_card()
         return _RULES[operator.kind](call)

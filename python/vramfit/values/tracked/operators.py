@@ -88,6 +88,7 @@ class Operator:
         self.kind = self._find_kind()
         self.multiplies = self.name in _MULTIPLY
         self.reads_what_it_writes = self.name not in _ONLY_WRITTEN
+        self.looks_within = False  # at values of the card, as it was seen to do
 
     def _find_kind(self) -> Kind:
         if of_torch.is_view(self.overload):

@@ -112,25 +112,36 @@ def run(operator: Any, args: Any, kwargs: Any, choose_unknown: Callable[[int], b
         return _most(name, operator, args, kwargs)
     if state < KNOWN:
         lines.say(f"a size ({name.strip('_').rstrip('2')})")
-    _spend(operator, args, kwargs)
+    spent = _spend(operator, args, kwargs)
     values = operator.overload(
         *[host(value) if isinstance(value, Tensor) else value for value in args],
         **{key: host(value) if isinstance(value, Tensor) else value for key, value in kwargs.items()},
     )
     device, known = tensors[0].device, max(state, ASSUMED)
     if isinstance(values, Tensor):
-        return on_card(values, device, known)
-    return tuple(on_card(value, device, known) for value in values)
+        return _in(spent, values, device, known)
+    places = spent if isinstance(spent, tuple) else [None] * len(values)
+    return tuple(_in(place, value, device, known) for place, value in zip(places, values))
 
 
-def _spend(operator: Any, args: Any, kwargs: Any) -> None:
+def _spend(operator: Any, args: Any, kwargs: Any) -> Any:
     """On the card for its memory: what it makes is too small, and it may check values that are not there."""
     try:
-        operator.overload(*args, **kwargs)
+        return operator.overload(*args, **kwargs)
     except torch.OutOfMemoryError:
         raise
     except RuntimeError:
-        pass
+        return None
+
+
+def _in(place: Any, value: Tensor, device: torch.device, state: int) -> Tensor:
+    """A host tensor's values where the card put its own: `unique` makes room for all first, and keeps it."""
+    if not isinstance(place, Tensor) or place.dtype != value.dtype:
+        return on_card(value, device, state)
+    place.resize_(value.shape)
+    if value.numel() and value.numel() <= _MOST_WRITTEN:
+        put(place, value, state)
+    return place
 
 
 def _most(name: str, operator: Any, args: Any, kwargs: Any) -> Any:

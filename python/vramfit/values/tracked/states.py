@@ -25,6 +25,8 @@ class _Functions:
         assert library is not None
         place: list[Any] = [ctypes.c_void_p, ctypes.c_size_t]
         self.track = library.vramfit_gpu_track_values
+        self.small_reads = library.vramfit_gpu_small_reads
+        self.small_reads.restype = ctypes.c_uint64
         self.state = library.vramfit_gpu_value_state
         self.state.argtypes, self.state.restype = place, ctypes.c_uint32
         self.set = library.vramfit_gpu_set_value_state
@@ -60,6 +62,11 @@ def begin() -> None:
     if _state.functions is None:
         _state.functions = _Functions()
     _state.functions.track()
+
+
+def small_reads() -> int:
+    """How often the host has read a few bytes of the card."""
+    return int(_state.functions.small_reads())
 
 
 def state_of(tensor: Tensor) -> int:

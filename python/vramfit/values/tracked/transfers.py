@@ -67,12 +67,14 @@ def _make_copy_readable(source: Tensor) -> None:
         make_readable(source)
 
 
-def make_readable(source: Tensor) -> None:
+def make_readable(source: Tensor, says: bool = True) -> None:
     """Before the host reads: unknown values are chosen, and what was chosen is said where it may decide something."""
     state = state_of(source)
     if state == UNKNOWN and 0 < source.numel() <= MOST_READ:
         witness.give_values(source)
         state = OPEN
+    if not says:
+        return
     if state < KNOWN and is_discrete(source):
         lines.say(f"{_what_is_read(source)} that the host reads")
     elif state < KNOWN and source.numel() == 1 and (decided := steering.decided_by(lines.asking_frame())):
@@ -95,10 +97,11 @@ def read(call: Call) -> Any:
     result = call.operator.overload(*call.args, **call.kwargs)
     if call.operator.name == "aten::equal":
         if call.least_known() == UNKNOWN:
-            lines.say("a branch (equal), taken for true")
+            if call.mode.says:
+                lines.say("a branch (equal), taken for true")
             return True
-        if call.least_known() < KNOWN:
+        if call.least_known() < KNOWN and call.mode.says:
             lines.say("a branch (equal)")
         return torch.equal(host(call.args[0]), host(call.args[1])) if call.is_small() else True
-    make_readable(call.args[0])
+    make_readable(call.args[0], call.mode.says)
     return host(call.args[0]).item() if state_of(call.args[0]) != UNKNOWN else result
