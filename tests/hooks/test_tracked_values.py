@@ -520,3 +520,16 @@ def test_places_of_a_small_pooling_are_computed(job: Job) -> None:
         """,
     )
     assert finished.output() == [[5, 7, 13, 15], 40]
+
+
+def test_positions_lie_as_a_card_lays_them_out(job: Job) -> None:
+    """Column by column: what indexes with them finds each column in one piece."""
+    finished = tracked(
+        job,
+        """
+        import json, torch
+        found = (torch.arange(6, device="cuda").view(2, 3) > 2).nonzero()
+        print(json.dumps([found.stride(), found.tolist()]))
+        """,
+    )
+    assert finished.output() == [[1, 3], [[1, 0], [1, 1], [1, 2]]]

@@ -49,22 +49,32 @@ def positions(mask: Tensor) -> Tensor:
     """What `nonzero` gives: one row for each position that the mask selects."""
     torch.ops.aten.nonzero.default(mask)  # for the memory that it takes on the way
     if mask.dtype != torch.bool and state_of(mask) == UNKNOWN:
-        return torch.empty((mask.numel(), mask.dim()), dtype=torch.int64, device=mask.device)
+        return _rows(mask.numel(), mask)
     is_full = take_for_full(mask)
     state = state_of(mask)
     if state == UNKNOWN:
-        return torch.empty((mask.numel(), mask.dim()), dtype=torch.int64, device=mask.device)
+        return _rows(mask.numel(), mask)
     if state < KNOWN and not is_full:
         lines.say("a size (nonzero or a mask)")
-    return on_card(host(mask).nonzero(), mask.device, state)
+    found = host(mask).nonzero()
+    return _with(found, _rows(found.size(0), mask), state)
+
+
+def _rows(count: int, mask: Tensor) -> Tensor:
+    """As the card's `nonzero` lays them out: each column by itself, which `x[mask]` then takes as it is."""
+    return torch.empty((mask.dim(), count), dtype=torch.int64, device=mask.device).t()
 
 
 def on_card(value: Tensor, device: torch.device, state: int) -> Tensor:
     """A host tensor's values in a new tensor of the card."""
-    made = torch.empty(value.shape, dtype=value.dtype, device=device)
+    return _with(value, torch.empty(value.shape, dtype=value.dtype, device=device), state)
+
+
+def _with(value: Tensor, place: Tensor, state: int) -> Tensor:
+    """A tensor of the card with a host tensor's values, where these are few enough to be written."""
     if value.numel() and value.numel() <= _MOST_WRITTEN:
-        put(made, value, state)
-    return made
+        put(place, value, state)
+    return place
 
 
 def as_positions(indices: Any) -> list[Tensor | None]:
@@ -138,10 +148,7 @@ def _in(place: Any, value: Tensor, device: torch.device, state: int) -> Tensor:
     """A host tensor's values where the card put its own: `unique` makes room for all first, and keeps it."""
     if not isinstance(place, Tensor) or place.dtype != value.dtype:
         return on_card(value, device, state)
-    place.resize_(value.shape)
-    if value.numel() and value.numel() <= _MOST_WRITTEN:
-        put(place, value, state)
-    return place
+    return _with(value, place.resize_(value.shape), state)
 
 
 def _most(name: str, operator: Any, args: Any, kwargs: Any) -> Any:
