@@ -182,6 +182,23 @@ def test_a_late_error_is_placed_between_two_modules(bare: BareJob) -> None:
     assert re.search(r"cuda:0 was launched between Encoder \(.*train.py:10 .*\) and Decoder \(.*train.py:10 ", said[0])
 
 
+def test_loaders_workers_live_beside_the_marks(bare: BareJob) -> None:
+    """A forked child can't free the pinned memory in which marks arrive."""
+    finished = bare.run(
+        """
+        import torch
+        part = torch.nn.Linear(8, 8).cuda()
+        for _ in range(2):
+            for x in torch.utils.data.DataLoader(torch.ones(8, 8), batch_size=4, num_workers=1):
+                part(x.cuda())
+        print("ended")
+        """,
+        PYTHONPATH=HOOK,
+        VRAMFIT_ON_OOM="report",
+    )
+    assert finished.exit_code == 0 and "ended" in finished.stdout, finished
+
+
 def test_marks_arrive_through_the_cards_own_queue(bare: BareJob) -> None:
     finished = bare.run(
         """

@@ -11,7 +11,9 @@
 
 A module that remembers anything does it like that (tools/check_python_state). In a forked child each state is made anew
 in place, so that whoever holds it holds the new one: in the order in which they were owned, so that of what a state is
-made from comes before it. What a child has to do itself, with what its parent had, is the state's `in_child`.
+made from comes before it. What a child has to do itself, with what its parent had, is the state's `in_child`. A child
+lets go of nothing that a state of its parent's held: pinned memory can only be freed by the process that pinned it, and
+memory of a card only by the one that has its context; a child that tried would die of it.
 
     @process.cached()
     def _loops_of(code): ...
@@ -37,12 +39,14 @@ class _Process:
     def __init__(self) -> None:
         self.owned: list[tuple[Any, tuple[Any, ...]]] = []  # each state, and what it was made with
         self.caches: list[Any] = []
+        self.of_parents: list[dict[str, Any]] = []  # what states held before a fork
 
     def begin_in_child(self) -> None:
         for cache in self.caches:
             cache.cache_clear()
         failure: Exception | None = None
         for state, arguments in self.owned:
+            self.of_parents.append(dict(vars(state)))
             try:
                 _begin_again(state, arguments)
             except Exception as error:  # the others are to begin all the same
