@@ -49,6 +49,7 @@ VRAMFIT_EXPORT void vramfit_set_phase(uint32_t phase) {
   const auto next = static_cast<uint8_t>(phase);
   if (vr::position().phase.load() == next) return;
   if (vr::Recorder* recorder = vr::recorder()) vr::kernel_tally().flush(*recorder);
+  if (vr::recorder() != nullptr) vr::look_at_real_cards();
   if (vr::position().phase.exchange(next) == next) return;
   if (vr::Recorder* recorder = vr::recorder()) recorder->add(record_of(VF_RECORD_PHASE), vr::Recorder::Line::kNone);
 }
@@ -100,6 +101,7 @@ VRAMFIT_EXPORT void vramfit_step(uint64_t number) {
   vr::Recorder* recorder = vr::recorder();
   if (recorder == nullptr) return;
   vr::kernel_tally().flush(*recorder);
+  vr::look_at_real_cards();
   vf_record record = record_of(VF_RECORD_STEP);
   record.a = static_cast<int64_t>(number);
   recorder->add(record, vr::Recorder::Line::kNone);

@@ -10,6 +10,7 @@
 #include "block_listener.h"
 #include "kernel_tally.h"
 #include "memory_gauge.h"
+#include "real_watch.h"
 #include "recorder.h"
 #include "rise_watch.h"
 
@@ -61,6 +62,8 @@ void on_block(void* block, int64_t size, size_t allocated, size_t reserved, int8
   }
   Recorder* recorder = vramfit::recorder::recorder();
   if (recorder == nullptr || size == 0) return;
+  static const auto look = reinterpret_cast<RealBlock>(dlsym(RTLD_DEFAULT, kRealBlock));
+  if (look != nullptr) look(static_cast<uint32_t>(device), static_cast<int64_t>(reserved));
   const bool alloc = size > 0;
   if (alloc) {
     live_blocks().add(address, size);
@@ -74,6 +77,11 @@ void on_block(void* block, int64_t size, size_t allocated, size_t reserved, int8
 }
 
 }  // namespace
+
+void look_at_real_cards() {
+  static const auto look = reinterpret_cast<RealMoment>(dlsym(RTLD_DEFAULT, kRealMoment));
+  if (look != nullptr) look();
+}
 
 void set_block_listener(vramfit_block_listener next) { listener.store(next, std::memory_order_release); }
 vramfit_block_listener block_listener() { return listener.load(std::memory_order_acquire); }
@@ -96,6 +104,7 @@ void reportOutOfMemoryToProfiler(int64_t size, size_t allocated, size_t reserved
   static const auto next = reinterpret_cast<Function>(vramfit::recorder::c10_function(vramfit::recorder::kOomName));
   if (device.type == vramfit::recorder::kCuda) {
     if (vramfit::recorder::Recorder* recorder = vramfit::recorder::recorder()) {
+      vramfit::recorder::look_at_real_cards();
       recorder->add(vramfit::recorder::block_record(VF_RECORD_OOM, 0, size, allocated, reserved, device.index),
                     vramfit::recorder::Recorder::Line::kFind);
     }

@@ -1,6 +1,6 @@
 // On a real card (`--gpu real`) no stand-in reports what the driver gives, so this second preloaded library does: it
 // stands before cudaMalloc and cudaFree of the dynamic libcudart that PyTorch loads, passes the call on and records the
-// segment. It is never preloaded together with the virtual GPU, whose own cudaMalloc it would hide.
+// segment. A virtual card beside it is taken for a real one (`VRAMFIT_REAL`): its libraries tell the recorder nothing.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "real_watch.h"
 #include "vramfit/recording.h"
 
 namespace {
@@ -65,8 +66,12 @@ void emit(uint8_t kind, void* address, const Segment& segment) {
 extern "C" __attribute__((visibility("default"))) int cudaMalloc(void** address, size_t size) {
   static const auto next = cudart_function<Malloc>("cudaMalloc");
   if (next == nullptr) return kCudaErrorInitialization;
+  vramfit::recorder::malloc_begins();
   const int result = next(address, size);
-  if (result != 0 || address == nullptr || *address == nullptr) return result;
+  if (result != 0 || address == nullptr || *address == nullptr) {
+    vramfit::recorder::malloc_ends(0, 0, 0);
+    return result;
+  }
   static const auto get_device = cudart_function<GetDevice>("cudaGetDevice");
   int device = 0;
   if (get_device != nullptr) get_device(&device);
@@ -75,6 +80,7 @@ extern "C" __attribute__((visibility("default"))) int cudaMalloc(void** address,
     const std::lock_guard guard(segments().lock);
     segments().live[*address] = segment;
   }
+  vramfit::recorder::malloc_ends(device, reinterpret_cast<uint64_t>(*address), segment.size);
   emit(VF_RECORD_SEGMENT_ALLOC, *address, segment);
   return result;
 }
@@ -91,6 +97,8 @@ extern "C" __attribute__((visibility("default"))) int cudaFree(void* address) {
     }
   }
   const int result = next(address);
-  if (segment.size != 0) emit(VF_RECORD_SEGMENT_FREE, address, segment);
+  if (segment.size == 0) return result;
+  vramfit::recorder::segment_freed(segment.device, reinterpret_cast<uint64_t>(address), segment.size);
+  emit(VF_RECORD_SEGMENT_FREE, address, segment);
   return result;
 }

@@ -64,6 +64,9 @@ Position& position();
 // forked child, so that a child may change the variable before its first event.
 Recorder* recorder();
 
+// A moment at which what real cards hold may be looked at (real_watch.h); nothing beside virtual ones.
+void look_at_real_cards();
+
 // VRAMFIT_RECORD_LIMIT: bytes, 2 GiB unless set.
 size_t record_limit(const char* text);
 

@@ -47,7 +47,8 @@ enum vf_record_kind {
   VF_RECORD_LAUNCHES = 12,    /* a = kernel launches, of about the same size; b = bytes touched by them, 0: not known */
   VF_RECORD_COPY = 13,        /* size = bytes, a = cudaMemcpyKind */
   VF_RECORD_CONTEXT = 14,     /* this process touched the card: size = context bytes; a = card's used bytes after it */
-  VF_RECORD_LIBRARY = 15,     /* a library took (size > 0) or gave back device memory; text names it */
+  VF_RECORD_LIBRARY = 15,     /* a library took (size > 0) or gave back device memory; text names it; a = card's used
+                                 bytes after it; of a real card size may be 0, and others' use have changed */
   VF_RECORD_PIN = 16,         /* pinned host memory: address, size; negative size = given back */
   VF_RECORD_RETRY = 17,       /* PyTorch emptied its cache and asked the driver again (a burst of segment frees) */
   VF_RECORD_WORKSPACE = 18    /* cuDNN plan workspace chosen: size; text: engine, then a convolution's key */

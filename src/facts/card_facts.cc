@@ -30,6 +30,22 @@ void add_accounting(const vf_card& described, const vf_card_use& use, CardFacts&
   card.accounted = accounted;
 }
 
+// What a real card tells of itself. What each process held beside PyTorch's memory is among its events.
+void add_real(std::span<const Process> processes, const CardHistory* history, CardFacts& card) {
+  card.tells_own = true;
+  for (const Process& process : processes) {
+    for (const RealCard& told : process.real_cards) {
+      if (told.device != card.device) continue;
+      card.tells_own &= told.tells_own;
+      if (std::ranges::find(card.real, told.uuid, &RealCard::uuid) == card.real.end()) card.real.push_back(told);
+    }
+  }
+  card.tells_own &= !card.real.empty();
+  if (!card.tells_own || history == nullptr || card.fullest == liveness::kNever) return;
+  const liveness::Level& level = history->levels[find_fullest_with(*history, card.fullest)];
+  card.others = std::max(Bytes(0), rest_of(level));
+}
+
 int count_contexts(std::span<const Process> processes, int device) {
   const auto holds = [&](const CardUse& use) { return use.device == device && use.has_context; };
   return static_cast<int>(std::ranges::count_if(
@@ -52,7 +68,11 @@ std::vector<CardFacts> read_cards(std::span<const CardHistory> histories, std::s
     card.device = device;
     card.contexts = count_contexts(processes, device);
     if (const CardHistory* history = find_history(histories, device)) add_history(*history, card);
-    if (ledger != nullptr) add_accounting(ledger->cards[device], ledger->use[device], card);
+    if (ledger != nullptr) {
+      add_accounting(ledger->cards[device], ledger->use[device], card);
+    } else {
+      add_real(processes, find_history(histories, device), card);
+    }
   }
   return cards;
 }

@@ -33,6 +33,9 @@ struct CardFacts {
   liveness::EventIndex fullest = liveness::kNever;  // what explains its peak (liveness/peaks.h)
   std::optional<liveness::EventIndex> last_out_of_memory;
   std::optional<AccountedUse> accounted;  // none: a real card
+  std::vector<RealCard> real;             // as each process was told of it; several: they have different ones
+  bool tells_own = false;                 // NVML told what each process holds of it
+  base::Bytes others;                     // at the fullest moment, held by no process of the job
 };
 
 // All cards of a virtual machine; of a real one (`ledger` is null) those that anything happened on. By index.

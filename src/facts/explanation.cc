@@ -27,6 +27,7 @@ void explain_moment(const RunFacts& facts, const CardFacts& card, EventIndex at,
   const std::vector<model::Recording>& recordings = recordings_of(facts);
   liveness::OwnerOptions options;
   if (card.accounted) options.occupied = card.accounted->occupied;
+  options.rest_is_others = card.tells_own;
   if (!ran_out) options.outside = liveness::find_fullest_with(history, at);
   std::ranges::move(find_owners(history, at, recordings, options), std::back_inserter(explanation.owners));
   std::ranges::move(find_lines(history, at, recordings, kLineRows), std::back_inserter(explanation.lines));

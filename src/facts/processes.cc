@@ -63,6 +63,10 @@ Process read_process(const model::Recording& recording) {
   process.pid = recording.pid;
   process.has_recorded = !recording.records.empty();
   process.cards = read_cards(recording);
+  for (const auto& card : recording.notes.real_card) {
+    process.real_cards.push_back(
+        {static_cast<int>(card.device), card.name, card.uuid, card.driver, card.total_bytes, card.tells_own});
+  }
   read_identity(recording.notes, process);
   return process;
 }

@@ -21,12 +21,21 @@ struct CardUse {
   base::Bytes context, libraries, peak_allocated;
 };
 
+// A card of the machine's own, as the driver and NVML told a process (recorder/real_card.h).
+struct RealCard {
+  int device = 0;                  // its number in that process
+  std::string name, uuid, driver;  // `driver`: its version; empty: there is no NVML
+  base::Bytes total;               // that CUDA can give
+  bool tells_own = false;          // NVML says what the process holds of it
+};
+
 struct Process {
   int pid = 0;
   std::string role = "main";  // main, rank, worker, child
   int rank = 0, world_size = 1, local_rank = -1;
   std::vector<std::pair<std::uint32_t, std::string>> threads;  // their id and role
   std::vector<CardUse> cards;                                  // by index
+  std::vector<RealCard> real_cards;                            // that it used
   bool has_recorded = false;                                   // anything at all
 };
 

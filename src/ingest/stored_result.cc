@@ -182,6 +182,7 @@ model::RunResult read_run(const json& file) {
   result.depends_on_data = rows(file, "depends_on_data", read_dependence);
   result.not_modelled = rows(file, "not_modelled", read_remark);
   result.assumed = rows(file, "assumed", read_remark);
+  result.measured = rows(file, "measured", read_word);
   result.untested = rows(file, "untested", read_word);
   result.warnings = rows(file, "warnings", read_remark);
   result.losses = rows(file, "losses", read_loss);

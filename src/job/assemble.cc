@@ -10,6 +10,7 @@
 #include "devices/overhead.h"
 #include "devices/time_model.h"
 #include "facts/explanation.h"
+#include "job/real_card.h"
 #include "job/verdict.h"
 #include "liveness/growth.h"
 #include "model/number_text.h"
@@ -24,15 +25,12 @@ using model::RunResult;
 namespace {
 
 DeviceResult describe_card(const FinishedRun& run, const CardFacts& facts) {
+  if (!facts.accounted) return describe_real_card(facts);
   DeviceResult device;
   device.index = facts.device;
   device.peaks = facts.peaks;
   device.context = facts.context;
   device.libraries = facts.libraries;
-  if (!facts.accounted) {
-    device.name = "real card";
-    return device;
-  }
   const model::EmulatedCard& card = run.cards[static_cast<std::size_t>(facts.device)];
   device.name = card.card.name;
   device.total = card.total;
@@ -120,10 +118,10 @@ ExitEvidence gather_evidence(const RunResult& result, const FinishedRun& run, bo
     const std::optional<facts::AccountedUse>& accounted = run.facts->cards[i].accounted;
     if (device.peaks.device > device.occupied) evidence.reached_card = true;
     if (!accounted && device.peaks.reserved.count() > 0) evidence.reached_card = true;
-    if (device.index != result.peak_device || !accounted) continue;
+    if (device.index != result.peak_device || device.total.count() == 0) continue;
     evidence.uncertainty = device.context_uncertainty;
     evidence.margin = device.total - device.peaks.device + cached_on(result, device.index);
-    evidence.shortfall = accounted->shortfall;
+    if (accounted) evidence.shortfall = accounted->shortfall;
   }
   return evidence;
 }
@@ -185,6 +183,18 @@ void add_once(std::vector<std::string>& list, std::string text) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
 
+// A job on a real card writes to the user's own files.
+constexpr const char* kCutForReal =
+    "the job was cut short on a real card: what it saved (checkpoints, logs) is of a training that did not run to its "
+    "end";
+
+void add_real_card(const CardFacts& card, RunResult& result) {
+  if (card.accounted) return;
+  if (std::string sentence = describe_measuring(card); !sentence.empty())
+    result.measured.push_back(std::move(sentence));
+  if (std::string sentence = describe_mixture(card); !sentence.empty()) result.warnings.push_back({sentence, 1});
+}
+
 // What the hooks said, in the words of the result.
 void take_told(const facts::Told& told, RunResult& result) {
   for (const auto& [text, into] : {std::pair(&told.torch, &result.torch), std::pair(&told.cuda, &result.cuda),
@@ -225,8 +235,10 @@ RunResult assemble(const FinishedRun& run) {
   result.evidence.oom = facts.evidence.oom;
   for (const CardFacts& card : facts.cards) {
     result.devices.push_back(describe_card(run, card));
+    add_real_card(card, result);
     result.phases.insert(result.phases.end(), card.phases.begin(), card.phases.end());
   }
+  if (run.cards.empty() && !result.cuts.empty()) result.warnings.push_back({kCutForReal, 1});
   for (const facts::Process& process : facts.processes) result.processes += process.has_recorded ? 1 : 0;
 
   const bool died = died_of_oom(result, run.ended);

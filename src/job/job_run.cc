@@ -248,6 +248,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   if (auto& error = outcome.result.error) {
     const bool misses_values = request_.values != Values::kCpu && !outcome.result.depends_on_data.empty();
     if (outcome.result.files) error->remedy = remedy_for_layer(*error, *outcome.result.files);
+    if (request_.real && error->after_cut) error->remedy = "--steps all, if it failed for want of what was cut";
     if (error->remedy.empty()) error->remedy = remedy_for(*error, setup_->job, misses_values);
   }
   return outcome;

@@ -121,7 +121,11 @@ class HistoryBuilder {
         break;
       case VF_RECORD_LIBRARY:
         of.libraries += Bytes(record.size);
-        if (device_.count() >= 0) device_ += Bytes(record.size);
+        if (record.a > 0) {
+          device_ = Bytes(record.a);
+        } else if (device_.count() >= 0) {
+          device_ += Bytes(record.size);
+        }
         break;
       case VF_RECORD_OOM:
         history_.ooms.push_back(

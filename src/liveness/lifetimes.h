@@ -79,6 +79,12 @@ struct Level {
   std::uint8_t stage = 0;
 };
 
+// What the card held at that moment that neither PyTorch nor what is known of contexts and libraries explains.
+inline Bytes rest_of(const Level& level) {
+  return level.device.count() < 0 ? Bytes(0)
+                                  : level.device - level.reserved - level.overheads.context - level.overheads.libraries;
+}
+
 struct OomEvent {
   EventIndex at = 0;
   Bytes tried;

@@ -165,8 +165,8 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
   add("libraries", outside.overheads.libraries);
   add("occupied", options.occupied);
   if (outside.device.count() >= 0) {
-    add("unexplained",
-        outside.device - outside.reserved - outside.overheads.context - outside.overheads.libraries - options.occupied);
+    const Bytes rest = rest_of(outside) - options.occupied;
+    add(options.rest_is_others && rest.count() > 0 ? "occupied" : "unexplained", rest);
   }
   return rows;
 }

@@ -19,6 +19,7 @@ namespace vramfit::liveness {
 struct OwnerOptions {
   std::size_t module_rows = 12;  // activations are summed up the module tree until they fit this many rows
   Bytes occupied;                // --occupied
+  bool rest_is_others = false;   // all that processes of the job hold is known: what is left is occupied by others
   // The moment of what is outside of PyTorch's memory, where it is another: kernels that are loaded right after the
   // fullest moment of tensors belong to the same peak of the card.
   EventIndex outside = kNever;

@@ -60,7 +60,7 @@ EventIndex find_fullest_with(const CardHistory& history, EventIndex moment) {
   EventIndex fullest = moment;
   for (EventIndex at = 0; at < history.levels.size(); ++at) {
     const Level& level = history.levels[at];
-    if (level.reserved == history.levels[moment].reserved && level.device > history.levels[fullest].device) {
+    if (level.reserved == history.levels[moment].reserved && level.device >= history.levels[fullest].device) {
       fullest = at;
     }
   }

@@ -22,7 +22,8 @@ std::vector<model::PhaseResult> find_phase_peaks(const CardHistory& history);
 //   allocated _/\__/\/\__/ \__/\___
 EventIndex find_peak_event(const CardHistory& history);
 
-// When the card was fullest while as much was reserved as at that moment.
+// When the card was fullest while as much was reserved as at that moment; the last of such moments, by which it is told
+// what else had been taken.
 EventIndex find_fullest_with(const CardHistory& history, EventIndex moment);
 
 // At most `limit` points (4 or more): of each stretch of events the one with the most allocated, and where the reserved

@@ -227,6 +227,7 @@ struct RunResult {
   std::vector<DataDependence> depends_on_data;
   std::vector<Remark> not_modelled;
   std::vector<Remark> assumed;
+  std::vector<std::string> measured;  // sentences: of real cards, what was measured and how
   std::vector<std::string> untested;  // sentences: releases of torch, CUDA or Python that no test of vramfit has seen
   std::vector<Remark> warnings;
   std::vector<DataLoss> losses;  // what the run failed to see, the worst first

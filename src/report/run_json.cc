@@ -226,6 +226,7 @@ ordered_json run_json(const model::RunResult& result, std::string_view version) 
   json["depends_on_data"] = list_json(result.depends_on_data, dependence_json);
   json["not_modelled"] = remarks_json(result.not_modelled);
   json["assumed"] = remarks_json(result.assumed);
+  json["measured"] = result.measured;
   json["untested"] = result.untested;
   json["warnings"] = remarks_json(result.warnings);
   json["losses"] = list_json(result.losses, loss_json);

@@ -336,6 +336,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
   add_sentences(text, "[!] Depends on values that a virtual card does not compute (--values cpu does)",
                 sentences_of(result.depends_on_data, options.verbose ? 1000 : 3));
   add_sentences(text, "[!] Not modelled", sentences_of(result.not_modelled));
+  add_sentences(text, "Measured", result.measured);
   add_sentences(text, "Assumed", sentences_of(result.assumed));
   add_sentences(text, "[!] Untested", result.untested);
   add_sentences(text, "[!] Warnings", sentences_of(result.warnings));

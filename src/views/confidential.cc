@@ -75,6 +75,7 @@ void clean(model::RunResult& result) {
   }
   clean(result.not_modelled);
   clean(result.assumed);
+  clean(result.measured);
   clean(result.untested);
   clean(result.warnings);
   for (model::DataLoss& loss : result.losses) clean(loss.detail);

@@ -80,6 +80,17 @@ class RecordingStopped(Note, kind="recording_stopped"):
     text: str
 
 
+class RealCard(Note, kind="real_card"):
+    """The card that this process has under a number, with `--gpu real`; recorder/real_watch.cc writes it."""
+
+    device: int
+    name: str  # by the driver
+    uuid: str  # as NVML spells it; empty: not told
+    driver: str  # its version; empty: there is no NVML
+    total_bytes: Bytes  # that CUDA can give
+    tells_own: bool  # NVML says what this process holds
+
+
 class HookFailed(Note, kind="hook_failed"):
     """One of our hooks failed and was left out."""
 

@@ -196,6 +196,7 @@ std::string remarks(const model::RunResult& result, int level) {
   add("Depends on data", reads);
   add("Not modelled", texts_of(result.not_modelled));
   add("Assumed", texts_of(result.assumed));
+  add("Measured", result.measured);
   add("Untested", result.untested);
   return html;
 }
