@@ -28,7 +28,8 @@ void add_job_options(const Parser& parser, JobOptions& options) {
       .one_value_each()
       .is_a(grammar::Value::kCard);
   parser.add_option("--steps", options.steps,
-                    "auto (a few batches a pass, the default), all, or a number of batches a pass");
+                    "auto (a few batches a pass; the default on virtual cards), all (the default on real ones, where "
+                    "the job writes to your files), or a number of batches a pass");
   parser
       .add_option(
           "--within", options.within,
@@ -96,7 +97,7 @@ Result<void> read_context(const std::string& text, job::RunRequest& request) {
 }
 
 bool is_steps(const std::string& text) {
-  if (text == "auto" || text == "all") return true;
+  if (text.empty() || text == "auto" || text == "all") return true;
   return !text.empty() && text.size() < 9 && text != "0" &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
@@ -162,11 +163,16 @@ Result<job::RunRequest> build_request(const JobOptions& options, const std::vect
   auto files = build_file_wishes(options, cards->real);
   if (!files) return std::unexpected(files.error());
   request.files = std::move(*files);
-  if (cards->real) progress.say("on a real card the job works for real: it writes to your files and uses the network");
+  request.steps = !options.steps.empty() ? options.steps : cards->real ? "all" : "auto";
+  if (cards->real) {
+    progress.say("on a real card the job works for real: it writes to your files and uses the network");
+    if (request.steps != "all") {
+      progress.say(fmt::format("--steps {} cuts it short: what it saves is of a shortened training", request.steps));
+    }
+  }
   request.cards = std::move(cards->cards);
   request.real = cards->real;
   request.command = command;
-  request.steps = options.steps;
   request.span = *span;
   request.cudnn = options.cudnn;
   request.occupied = occupied->value_or(base::Bytes(0));

@@ -15,11 +15,11 @@ namespace vramfit::cli {
 
 struct JobOptions {
   std::vector<std::string> gpus;
-  std::string steps = "auto", within = "20", values = "auto", occupied, context, torch, cudnn = "auto";
+  std::string steps, within = "20", values = "auto", occupied, context, torch, cudnn = "auto";
   std::string address_order = "auto";
   bool no_learned = false;
   double timeout_seconds = 0;
-  std::string files, keep_files;  // `files` empty: as is usual for the card
+  std::string files, keep_files;  // `files` and `steps` empty: as is usual for the card
   bool network = false;
   std::string json;
   bool verbose = false;

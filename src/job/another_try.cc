@@ -13,7 +13,8 @@ std::optional<RetryOptions> concede(const RunRequest& request, const RunOutcome&
   RetryOptions more = request.retry;
   more.tracked_values |= may_track && outcome.wants_values.has_value();
   if (more != request.retry) return more;
-  if (result.verdict != Verdict::kFailed || !result.error) return std::nullopt;
+  // On a real card a second start would write, send and count once more what the first did.
+  if (request.real || result.verdict != Verdict::kFailed || !result.error) return std::nullopt;
   more.whole_evaluation |= result.error->after_cut;
   if (more != request.retry) return more;
   more.tracked_values |= may_track && outcome.failed_after_read;

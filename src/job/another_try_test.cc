@@ -53,6 +53,13 @@ TEST(Concede, values_are_tracked_when_the_script_asks_for_them_or_fails_after_re
   EXPECT_FALSE(concede(request, asks));
 }
 
+TEST(Concede, a_job_on_a_real_card_is_started_once) {
+  RunRequest request;
+  request.real = true;
+  EXPECT_FALSE(concede(request, failure(true)));
+  EXPECT_FALSE(concede(request, failure(true, true)));
+}
+
 TEST(Concede, one_thing_at_a_time) {
   RunRequest request;
   EXPECT_EQ(concede(request, failure(true, true)), (RetryOptions{.whole_evaluation = true}));

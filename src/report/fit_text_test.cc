@@ -51,7 +51,7 @@ FitResult found() {
   result.cheapest_known = true;
   result.plan_file = "vramfit-plan.json";
   result.prove_command = "vramfit run --gpu 'GTX 1650' --plan vramfit-plan.json -- python train.py";
-  result.train_command = "vramfit run --gpu real --steps all --plan vramfit-plan.json -- python train.py";
+  result.train_command = "vramfit run --gpu real --plan vramfit-plan.json -- python train.py";
   result.runs = 9;
   result.seconds = 21;
   result.candidates = 800;

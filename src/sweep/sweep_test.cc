@@ -77,6 +77,22 @@ TEST(SweepVariables, the_batch_is_found_or_asked_for) {
   EXPECT_NE(none.error().remedy.find("{batch}"), std::string::npos);
 }
 
+TEST(SweepVariables, on_real_cards_somebody_has_to_say_how_far_a_trial_runs) {
+  SweepSpec spec{.gpus = {"real"}, .command = {"t.py", "--bs", "1"}, .variables = {{"batch", {"8"}}}};
+  const auto refused = check_trials(spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "--steps");
+  spec.options = {"--steps", "auto"};
+  EXPECT_TRUE(check_trials(spec));
+  spec.options.clear();
+  spec.variables.push_back({"steps", {"all", "4"}});
+  EXPECT_TRUE(check_trials(spec));
+  spec.variables = {{"batch", {"8"}}, {"gpu", {"rtx3060", "real"}}};
+  EXPECT_FALSE(check_trials(spec));
+  spec.variables.back().values.pop_back();
+  EXPECT_TRUE(check_trials(spec));
+}
+
 TEST(SweepVariables, plans_and_options_of_run_are_varied_too) {
   const SweepSpec spec{.gpus = {"rtx3060"},
                        .options = {"--steps", "2"},

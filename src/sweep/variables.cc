@@ -242,10 +242,26 @@ Result<TrialCommand> build_trial(const model::SweepSpec& spec, const std::vector
   return trial;
 }
 
+namespace {
+
+// A trial on a real card writes to the user's own files: whole trainings may take days, and cut ones leave checkpoints
+// of half a training. Neither is for us to choose.
+Result<void> check_steps(const std::vector<std::string>& run_options) {
+  const auto gpu = std::ranges::find(run_options, "--gpu");
+  const bool is_real = gpu != run_options.end() && std::next(gpu) != run_options.end() && *std::next(gpu) == "real";
+  if (!is_real || std::ranges::find(run_options, "--steps") != run_options.end()) return {};
+  return fail(ErrorCode::kUsage, "trials on real cards write to your own files: say how far each is to run", "--steps",
+              "--steps auto cuts each short, and what it saves is of a shortened training; --steps all runs it whole");
+}
+
+}  // namespace
+
 Result<void> check_trials(const model::SweepSpec& spec) {
   for (std::vector<std::string> values : combine(spec.variables)) {
     if (spec.goal) values.push_back(std::to_string(spec.goal->low));
-    if (const auto trial = build_trial(spec, values); !trial) return std::unexpected(trial.error());
+    const auto trial = build_trial(spec, values);
+    if (!trial) return std::unexpected(trial.error());
+    if (auto said = check_steps(trial->run_options); !said) return said;
   }
   return {};
 }

@@ -83,7 +83,7 @@ void write_answer(const FitRequest& request, FitResult& result) {
   const std::string file = base::quote_for_shell(result.plan_file);
   result.prove_command =
       fmt::format("vramfit run --gpu {} --plan {} --{}", base::quote_for_shell(request.gpu), file, command);
-  result.train_command = fmt::format("vramfit run --gpu real --steps all --plan {} --{}", file, command);
+  result.train_command = fmt::format("vramfit run --gpu real --plan {} --{}", file, command);
 }
 
 }  // namespace vramfit::app

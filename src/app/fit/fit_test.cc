@@ -207,8 +207,8 @@ TEST_F(FitTest, ends_in_a_proven_plan_and_the_command_that_applies_it) {
   const auto written = ingest::read_plan(request.plan_out);
   ASSERT_TRUE(written);
   EXPECT_EQ(*written, result->plans.front().plan);
-  EXPECT_EQ(result->train_command, "vramfit run --gpu real --steps all --plan " + request.plan_out.string() +
-                                       " -- python 'my train.py' --batch-size 8");
+  EXPECT_EQ(result->train_command,
+            "vramfit run --gpu real --plan " + request.plan_out.string() + " -- python 'my train.py' --batch-size 8");
   EXPECT_TRUE(result->prove_command.starts_with("vramfit run --gpu 'example 86' --plan "));
 }
 
