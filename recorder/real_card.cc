@@ -1,6 +1,7 @@
 #include "real_card.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -14,11 +15,14 @@ namespace nvml = abi::nvml;
 
 namespace {
 
-void* open_first(std::initializer_list<const char*> names, int how) {
-  for (const char* name : names) {
-    if (void* library = dlopen(name, how)) return library;
-  }
-  return nullptr;
+constexpr const char* kNvml = "libnvidia-ml.so.1";
+
+void* open_beside(void* library, const std::string& name) {
+  const link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr) return nullptr;
+  const std::string path(map->l_name);
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? nullptr : dlopen((path.substr(0, slash + 1) + name).c_str(), RTLD_LAZY);
 }
 
 template <typename Function>
@@ -52,9 +56,10 @@ struct Nvml::Calls {
   int (*processes[3])(Handle, unsigned*, nvml::ProcessV2*) = {};
 };
 
-const Nvml* Nvml::find() {
-  static const Nvml* const found = []() -> const Nvml* {
-    void* library = open_first({"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"}, RTLD_LAZY | RTLD_LOCAL);
+const Nvml* Nvml::find(void* driver) {
+  static const Nvml* const found = [driver]() -> const Nvml* {
+    void* library = dlopen(kNvml, RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) library = open_beside(driver, kNvml);
     if (library == nullptr) return nullptr;
     // Never destroyed, nor is NVML shut down: the last look is taken while the process ends.
     auto* calls = new Calls;
@@ -127,7 +132,7 @@ std::string Nvml::driver_version() const {
 }
 
 std::optional<RealCard> find_real_card(int device) {
-  void* driver = open_first({"libcuda.so.1"}, RTLD_LAZY | RTLD_NOLOAD);  // the runtime has opened it
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);  // the runtime has opened it
   if (driver == nullptr) return std::nullopt;
   int (*get)(int*, int) = nullptr;
   int (*name_of)(char*, int, int) = nullptr;
@@ -149,7 +154,7 @@ std::optional<RealCard> find_real_card(int device) {
   unsigned char uuid[16] = {};
   if (uuid_of == nullptr || uuid_of(uuid, handle) != 0) return card;
   card.uuid = "GPU-" + digits_of(uuid);
-  card.nvml = Nvml::find();
+  card.nvml = Nvml::find(driver);
   if (card.nvml == nullptr) return card;
   card.handle = card.nvml->card_of(uuid, card.uuid);
   card.driver = card.nvml->driver_version();

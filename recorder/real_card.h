@@ -17,8 +17,9 @@ class Nvml {
  public:
   using Handle = struct OpaqueDevice*;
 
-  // Null: this machine has no NVML, or it does not answer.
-  static const Nvml* find();
+  // Null: this machine has no NVML, or it does not answer. `driver`: of libcuda.so.1, beside which it lies where the
+  // loader does not find it by its name.
+  static const Nvml* find(void* driver);
 
   Handle card_of(const unsigned char (&uuid)[16], std::string& name) const;  // null: it knows no such card
   std::optional<int64_t> free_bytes(Handle card) const;

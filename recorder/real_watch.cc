@@ -21,9 +21,10 @@ namespace vramfit::recorder {
 namespace {
 
 constexpr int kMostCards = 64;
-// A look takes a driver some 10 us to some ms. All of them together take no more than this share of the job's time, but
-// for those at a new height of the reservation.
+// A look takes a driver some 10 us to some ms. All of them together take no more than this share of the job's time...
 constexpr int64_t kShare = 50;
+// ... but for those at a new height of the reservation: some 700 of them between the first segment and a full card.
+constexpr int64_t kNewHeight = 64;
 
 using Emit = void (*)(uint8_t, uint8_t, uint64_t, int64_t, int64_t, int64_t, const char*);
 using Note = void (*)(const char*);
@@ -198,7 +199,8 @@ extern "C" __attribute__((visibility("default"))) void vramfit_real_block(uint32
   of.has_news.store(false);
   of.told_reserved.store(reserved);
   of.book.report(reserved);
-  if (reserved > of.highest || recorder::now_ns() >= of.next_look_ns) recorder::look(static_cast<int>(device), of);
+  const bool is_new_height = reserved > of.highest + std::max<int64_t>(of.highest, 0) / recorder::kNewHeight;
+  if (is_new_height || recorder::now_ns() >= of.next_look_ns) recorder::look(static_cast<int>(device), of);
 }
 
 extern "C" __attribute__((visibility("default"))) void vramfit_real_moment() {

@@ -76,10 +76,17 @@ class RealWatch : public ::testing::Test {
     take(-size);
     segment_freed(device, address, size);
   }
-  // Far enough from the last look for another one.
-  static void end_step() {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    vramfit_real_moment();
+  // Often enough for another look, which comes some time after the last one.
+  static void end_steps() {
+    const std::size_t before = emitted.size();
+    for (int i = 0; i < 20 && emitted.size() == before; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      vramfit_real_moment();
+    }
+  }
+  static void end_steps_until_something_is_told() {
+    const std::size_t before = emitted.size();
+    for (int i = 0; i < 500 && emitted.size() == before; ++i) end_steps();
   }
   static Emitted context(int64_t size, int64_t used) { return {VF_RECORD_CONTEXT, size, used}; }
   static Emitted libraries(int64_t size, int64_t used) { return {VF_RECORD_LIBRARY, size, used}; }
@@ -116,13 +123,13 @@ TEST_F(RealWatch, tells_the_context_from_what_came_later_and_from_what_others_ho
   reserve(0x200, 20 * kMib);
   EXPECT_EQ(emitted.back(), libraries(96 * kMib, outside + 118 * kMib));
   take(8 * kMib);  // more of them, with nothing reserved
-  end_step();
+  end_steps_until_something_is_told();
   EXPECT_EQ(emitted.back(), libraries(8 * kMib, outside + 126 * kMib));
   others += 100 * kMib;
   take(0);
-  end_step();
+  end_steps_until_something_is_told();
   EXPECT_EQ(emitted.back(), libraries(0, outside + 226 * kMib));
-  end_step();
+  end_steps();
   EXPECT_EQ(emitted.size(), 4U) << "nothing has changed";
 }
 
@@ -131,13 +138,13 @@ TEST_F(RealWatch, takes_no_segment_for_a_library) {
   reserve(0x100, 2 * kMib);
   reserve(0x200, 20 * kMib);
   give(0x300, 30 * kMib);  // PyTorch has not told of it
-  end_step();
+  end_steps();
   report(52 * kMib);
   give_back(0x200, 20 * kMib);  // nor does it of this: torch.cuda.empty_cache()
-  end_step();
+  end_steps();
   malloc_begins();
   take(40 * kMib);  // in another thread, under way
-  end_step();
+  end_steps();
   malloc_ends(device, 0x400, 40 * kMib);
   report(72 * kMib);
   for (const Emitted& one : emitted) {
