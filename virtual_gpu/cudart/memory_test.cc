@@ -155,6 +155,24 @@ TEST(CudaMemcpy, counts_small_reads_of_what_nobody_wrote) {
   cudaFree(block);
 }
 
+TEST(CudaMemcpy, truth_values_of_nobody_have_the_answers_that_were_given) {
+  char* block = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&block), 1024), cudaSuccess);
+  const char no = 0;
+  ASSERT_EQ(cudaMemcpy(block, &no, 1, cudaMemcpyHostToDevice), cudaSuccess);
+  char known = 7, wide[2] = {7, 7}, unknown[4] = {7, 7, 7, 7};
+  const uint64_t before = vramfit_gpu_truth_reads();
+  vramfit_gpu_answer_truths(0b101);
+  ASSERT_EQ(cudaMemcpy(&known, block, 1, cudaMemcpyDeviceToHost), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(wide, block + 512, 2, cudaMemcpyDeviceToHost), cudaSuccess);
+  for (char& one : unknown) ASSERT_EQ(cudaMemcpy(&one, block + 512, 1, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(vramfit_gpu_truth_reads(), before + 4);
+  EXPECT_EQ(known, 0);
+  EXPECT_EQ(wide[0], 0);
+  EXPECT_EQ(std::vector<int>(unknown, unknown + 4), (std::vector<int>{1, 0, 1, 0}));
+  cudaFree(block);
+}
+
 // As ValueState: nothing known, chosen, known.
 constexpr uint32_t kUnknown = 0, kAssumed = 2, kKnown = 3;
 

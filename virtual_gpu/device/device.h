@@ -45,6 +45,11 @@ VF_EXPORT uint64_t vramfit_gpu_device_reads(void);
 VF_EXPORT uint64_t vramfit_gpu_unknown_reads(void);
 // The same of a few bytes whoever wrote them: a kernel may have changed what a host copy began, a count for example.
 VF_EXPORT uint64_t vramfit_gpu_small_reads(void);
+// How often this thread read a single byte of device memory that no host copy had written: a truth value, which kernels
+// that do nothing never worked out. Where all values are kept, a single byte whoever wrote it.
+VF_EXPORT uint64_t vramfit_gpu_truth_reads(void);
+// The next of these reads of this thread take their answers from here, the lowest bit first.
+VF_EXPORT void vramfit_gpu_answer_truths(uint64_t answers);
 // From here on what is known of values in device memory is kept, byte by byte (value_states.h): bytes copied from the
 // host are known, copies on the device take their state along, new blocks are unknown.
 VF_EXPORT void vramfit_gpu_track_values(void);

@@ -22,7 +22,7 @@ from typing import Any
 from vramfit.base import notes, process
 from vramfit.contract import notes as said
 from vramfit.private import torch as of_torch
-from vramfit.values import no_sequence, restart, steering
+from vramfit.values import checks, no_sequence, restart, steering
 from vramfit.values.standing_in import keep_scriptable
 from vramfit.values.tracked import lines
 
@@ -114,6 +114,9 @@ def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]
         original = getattr(torch, name)
         _replace(torch, name, watch(original, name.strip("_"), decides))
         keep_scriptable(original, getattr(torch, name))
+    eig = torch.linalg.eig  # other operators that refuse end the job, which then runs again with values followed
+    _replace(torch.linalg, "eig", checks.passing(eig))
+    keep_scriptable(eig, torch.linalg.eig)
     for name in ("cpu", "to", "copy_"):
         if name not in _state.copies:
             _state.copies[name] = _watched_copy(torch, counter, few, getattr(torch.Tensor, name), name)

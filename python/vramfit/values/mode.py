@@ -15,7 +15,7 @@ from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need
 from vramfit.private.operators import full_names, names_of
-from vramfit.values import randomness, sparse_rows
+from vramfit.values import checks, randomness, sparse_rows
 from vramfit.values.kernels import KERNELS
 from vramfit.values.memory import is_plain, over_same_bytes, written_by
 
@@ -142,7 +142,7 @@ class Twice:
         if self.name in _SIZED_BY_DATA:
             device = next(leaf.device for leaf in self.leaves if isinstance(leaf, Tensor) and leaf.is_cuda)
             return tree_map(lambda value: value.to(device) if isinstance(value, Tensor) else value, values)
-        return self.bring_together(self.operator(*args, **kwargs), values)
+        return self.bring_together(checks.passed(lambda: self.operator(*args, **kwargs), self.name), values)
 
     def try_on_host(self) -> Any:
         """The values that the CPU computes; None where it can't. `ran` tells one that returns nothing from those."""
