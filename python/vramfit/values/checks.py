@@ -52,9 +52,9 @@ def _card() -> _Card:
     return _Card()
 
 
-def passed(operator: Callable[[], Any], name: str = "", is_right_to: Callable[[], bool] = lambda: False) -> Any:
+def passed(operator: Callable[[], Any], name: str = "") -> Any:
     """What `operator` returns, its checks of values that were not computed passed either way. What passed is remembered
-    by `name`, as each refusal allocates what the operator did before it. `is_right_to` refuse: where values are known.
+    by `name`, as each refusal allocates what the operator did before it.
     """
     card = _card()
     if not card.is_there:
@@ -73,7 +73,7 @@ def passed(operator: Callable[[], Any], name: str = "", is_right_to: Callable[[]
                 answers = remembered = 0
                 continue
             last = 1 << (card.reads() - before) >> 1  # the bit of the last that it read; 0 where it read none
-            if not last or last & answers or last >= _MOST or (first is None and is_right_to()):
+            if not last or last & answers or last >= _MOST:
                 raise first or error from None
             first, answers = first or error, answers | last
         else:
