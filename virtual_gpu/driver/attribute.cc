@@ -138,7 +138,7 @@ constexpr Fact kTextures[] = {
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH, 32768},
 };
 
-// As a real H200 answered (driver 580.159.04, fixtures/real_cards/h200.md): what a data-centre Hopper board has.
+// As a real H200 answered (driver 580.159.04, fixtures/real_cards/README.md): what a data-centre Hopper board has.
 constexpr Fact kHopper[] = {
     {CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 1},
     {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
