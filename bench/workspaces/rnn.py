@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from elimination import eliminate
+
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE.parents[1] / "fixtures" / "real_cards" / "h200_recurrent.csv"
 # input, hidden, layers, directions, batch, length. Their parts need no padding to 32 bytes, in any type.
@@ -148,20 +150,9 @@ def solve(rows: list[tuple[Sizes, int]]) -> Sizes:
     """The multiples that give every figure, by elimination. What the rows leave open is 0."""
     names = sorted({name for sizes, _ in rows for name, size in sizes.items() if size})
     table = [[Fraction(sizes.get(name, 0)) for name in names] + [Fraction(figure)] for sizes, figure in rows]
-    solved = []
-    for column in range(len(names)):
-        pivot = next((row for row in range(len(solved), len(table)) if table[row][column]), None)
-        if pivot is None:
-            print(f"  left open: {names[column]}")
-            continue
-        at = len(solved)
-        table[at], table[pivot] = table[pivot], table[at]
-        table[at] = [value / table[at][column] for value in table[at]]
-        for row in range(len(table)):
-            if row != at and table[row][column]:
-                factor = table[row][column]
-                table[row] = [a - factor * b for a, b in zip(table[row], table[at], strict=True)]
-        solved.append(column)
+    solved = eliminate(table, len(names))
+    for column in sorted({*range(len(names))} - {*solved}):
+        print(f"  left open: {names[column]}")
     if any(row[-1] for row in table[len(solved) :]):
         print("  no multiples give all of them")
     return {names[column]: round(table[at][-1]) for at, column in enumerate(solved)}

@@ -13,7 +13,7 @@ CardFacts h200() {
   CardFacts facts;
   facts.device = 1;
   facts.real = {
-      {1, "NVIDIA H200", "GPU-253b2423-36d2-5675-a143-90c4ff77ef44", "580.159.04", Bytes(150109880320), true}};
+      {1, "NVIDIA H200", "GPU-00112233-4455-6677-8899-aabbccddeeff", "580.159.04", Bytes(150109880320), true}};
   facts.tells_own = true;
   facts.context = Bytes(543162368);
   facts.libraries = Bytes(121634816);
@@ -58,7 +58,7 @@ TEST(RealCard, says_where_processes_mean_different_ones_by_a_number) {
   CardFacts facts = h200();
   facts.real.push_back(facts.real[0]);
   facts.real[1].uuid = "GPU-0";
-  EXPECT_NE(describe_mixture(facts).find("(GPU-253b2423-36d2-5675-a143-90c4ff77ef44, GPU-0)"), std::string::npos);
+  EXPECT_NE(describe_mixture(facts).find("(GPU-00112233-4455-6677-8899-aabbccddeeff, GPU-0)"), std::string::npos);
 }
 
 }  // namespace

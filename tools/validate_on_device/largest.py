@@ -16,7 +16,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measure import in_a_fork
-from networks import HALF, LLAMA, Job, one_step, text, vision
+from networks import HALF, LLAMA, Job, begin, one_step, text, vision
 
 JOBS: dict[str, Callable[[int], Job]] = {
     "resnet50_fp32": lambda batch: vision("resnet50", batch, 224, None, False, False),
@@ -30,8 +30,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
 
 def train(name: str, batch: int) -> dict:
     try:
-        job = JOBS[name](batch)
-        update = job.optimizer(job.model.parameters(), lr=1e-4)
+        job, update = begin(functools.partial(JOBS[name], batch))
         for _ in range(3):
             one_step(job, update)
         torch.cuda.synchronize()

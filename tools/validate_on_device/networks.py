@@ -34,10 +34,14 @@ def one_step(job: Job, update: torch.optim.Optimizer) -> None:
     update.zero_grad()
 
 
+def begin(make: Callable[[], Job]) -> tuple[Job, torch.optim.Optimizer]:
+    job = make()
+    return job, job.optimizer(job.model.parameters(), lr=1e-4)
+
+
 def steps(make: Callable[[], Job]) -> None:
     """Trains; each step is a part."""
-    job = make()
-    update = job.optimizer(job.model.parameters(), lr=1e-4)
+    job, update = begin(make)
     part("model")
     for step in range(STEPS):
         one_step(job, update)

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from networks import HALF, LLAMA, Job, one_step, segmentation, text, vision
+from networks import HALF, LLAMA, Job, begin, one_step, segmentation, text, vision
 from registry import report_parts_to
 
 JOBS: dict[str, Callable[[], Job]] = {}
@@ -56,8 +56,7 @@ def parse_args() -> argparse.Namespace:
 
 
 def train(name: str, count: int) -> tuple[Job, torch.optim.Optimizer]:
-    job = JOBS[name]()
-    update = job.optimizer(job.model.parameters(), lr=1e-4)
+    job, update = begin(JOBS[name])
     for _ in range(count):
         one_step(job, update)
     return job, update
