@@ -13,7 +13,7 @@ from typing import Any
 from vramfit.base import garbage, importing, notes, process
 from vramfit.contract import notes as said
 from vramfit.private import torch as of_torch
-from vramfit.private.names import late_modules_of
+from vramfit.private.names import late_modules_of, packages_of
 
 
 class _State:
@@ -97,6 +97,7 @@ def _after_torch(torch: ModuleType) -> None:
         teachers,
         tensor_classes,
         thread_lines,
+        unseen_blocks,
         vain_savings,
         wide_losses,
     )
@@ -150,6 +151,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("own_snapshots", lambda: own_snapshots.install(torch)),
         ("coverage", coverage.install),
         ("census", lambda: census.install(torch)),
+        ("unseen_blocks", lambda: unseen_blocks.install(torch)),
     )
     for name, put_in_place in parts:
         try:
@@ -171,6 +173,8 @@ def _look_for_private_names() -> None:
             notes.look_for_names(names)
         for module in (*names.READY, *late_modules_of(names)):
             importing.after_import(module, functools.partial(_look_again, names))
+        for package in packages_of(names):
+            importing.after_import(package, functools.partial(notes.look_for_modules, names))
     stack.look_for_layout()
 
 

@@ -141,6 +141,9 @@ void apply_losses(const Notes& notes, Told& into) {
     if (std::ranges::none_of(into.losses, known)) add_loss(into, LossKind::kNameGone, detail);  // each process says it
   }
   for (const auto& stopped : notes.recording_stopped) add_loss(into, LossKind::kRecordingStopped, stopped.text);
+  for (const auto& unseen : notes.blocks_unseen) {
+    add_loss(into, LossKind::kBlocksUnseen, fmt::format("torch {}, allocator {}", unseen.torch, unseen.allocator));
+  }
   for (const auto& unknown : notes.lines_unknown) {
     add_loss(into, LossKind::kLinesUnknown, "Python " + unknown.python);
   }

@@ -146,6 +146,7 @@ TEST(Losses, of_all_processes_are_counted_by_kind_the_worst_first) {
 
 TEST(Losses, are_told_by_notes_and_by_the_ledger) {
   auto told = read({R"({"kind":"recording_stopped","text":"the limit"})",
+                    R"({"kind":"blocks_unseen","torch":"2.16.0","allocator":"native"})",
                     R"({"kind":"hook_failed","where":"phases.root","type":"KeyError","message":"'x'","at":"a.py:1"})",
                     R"({"kind":"lines_unknown","python":"3.14.0"})"});
   auto ledger = std::make_unique<vf_ledger>();
@@ -156,6 +157,7 @@ TEST(Losses, are_told_by_notes_and_by_the_ledger) {
   sort_losses(told);
   EXPECT_EQ(told.losses,
             (std::vector<model::DataLoss>{{model::LossKind::kRecordingStopped, 1, "the limit"},
+                                          {model::LossKind::kBlocksUnseen, 1, "torch 2.16.0, allocator native"},
                                           {model::LossKind::kRankMissing, 2, ""},
                                           {model::LossKind::kHookFailed, 1, "phases.root (KeyError 'x' at a.py:1)"},
                                           {model::LossKind::kLinesUnknown, 1, "Python 3.14.0"}}));

@@ -13,6 +13,10 @@ constexpr auto kWrong = LossSeverity::kWrongAnswerPossible;
 constexpr std::array kTable{
     LossDescription{LossKind::kRecordingStopped, "recording_stopped", kWrong,
                     "the recording ends before the job did: phases, owners and peaks after that are missing"},
+    LossDescription{
+        LossKind::kBlocksUnseen, "blocks_unseen", kWrong,
+        "PyTorch's allocator told of none of the blocks that it gave: what tensors hold, and whose they are, is "
+        "missing from all that is said"},
     LossDescription{LossKind::kRecordingUnreadable, "recording_unreadable", kWrong,
                     "the recording of a process could not be read"},
     LossDescription{LossKind::kRecordingCut, "recording_cut", kLost, "a recording is cut within a record"},

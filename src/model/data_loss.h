@@ -15,6 +15,7 @@ namespace vramfit::model {
 
 enum class LossKind {
   kRecordingStopped,
+  kBlocksUnseen,
   kRecordingUnreadable,
   kRecordingCut,
   kRecordUnfinished,

@@ -71,6 +71,19 @@ def test_a_recording_that_was_cut_short_makes_what_fits_borderline(product: Prod
     assert "the recording ends before the job did" in done.stderr
 
 
+def test_blocks_that_nobody_told_of_make_what_fits_borderline(product: Product) -> None:
+    script = """
+        import torch
+        from vramfit.base import recorder
+        recorder.memory = lambda card, quantity: -1  # as where libc10 calls another function than the recorder's
+        torch.ones(1024, device="cuda")
+    """
+    done = product.run(script)
+    assert done.result["verdict"] == "borderline", str(done)
+    assert losses(done.result) == {"blocks_unseen": "wrong_answer_possible"}
+    assert "told of none of the blocks" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     "text",
     [

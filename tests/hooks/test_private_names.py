@@ -69,6 +69,29 @@ importing._state.watched["torch"].insert(0, take_away)
     assert finished.of_kind("hook_failed") == []
 
 
+def test_a_module_that_its_library_has_no_more_is_told_though_nobody_imports_it(job: Job) -> None:
+    moving = """
+from vramfit.base import importing
+from vramfit.private import torchvision as of_torchvision
+def move(torch):
+    of_torchvision.keeps_class.paths = ("torchvision.tv_tensors._moved:_FORCE_TORCHFUNCTION_SUBCLASS",)
+importing._state.watched["torch"].insert(0, move)
+import torchvision
+"""
+    finished = job.run(moving + TRAINS, cold=True)
+    assert finished.stdout == "done\n", finished.stderr
+    gone = finished.only("name_gone")
+    assert (gone["library"], gone["name"]) == ("torchvision", "_FORCE_TORCHFUNCTION_SUBCLASS")
+
+
+def test_packages_that_are_only_imported_miss_nothing(job: Job) -> None:
+    packages = ("torchvision", "transformers", "accelerate", "bitsandbytes", "lightning", "pytorch_lightning")
+    imports = "".join(f"try: import {name}\nexcept ImportError: pass\n" for name in packages)
+    finished = job.run(imports + TRAINS, cold=True)
+    assert finished.stdout == "done\n", finished.stderr
+    assert finished.of_kind("name_gone") == []
+
+
 def test_even_without_any_of_them_a_job_comes_to_its_end(job: Job) -> None:
     taken = """
 from vramfit.private import loaders, names, operators, python, torch

@@ -19,6 +19,7 @@ from typing import Any
 from vramfit import apply
 from vramfit.apply import one_by_one
 from vramfit.base import events, process
+from vramfit.private import torch as of_torch
 
 ID = "offload_optimizer"
 _AT_ONCE = 64 << 20  # bytes of parameters
@@ -38,7 +39,7 @@ class OffloadOptimizer:
         kind = type(optimizer)
         inner = innermost_step(kind)
         if not _takes_turns(inner):
-            kind.step = _hooked(self.torch, _in_turns(self, inner))
+            kind.step = _hooked(_in_turns(self, inner))
         optimizer.register_load_state_dict_post_hook(self._take_all_back)
 
     def _take_all_back(self, optimizer: Any) -> None:
@@ -128,9 +129,9 @@ def _in_turns(technique: OffloadOptimizer, update: Any) -> Any:
     return step
 
 
-def _hooked(torch: Any, step: Any) -> Any:
+def _hooked(step: Any) -> Any:
     """As PyTorch's own constructor does it: with the hooks before and after, which run once a step."""
-    hooked = torch.optim.Optimizer.profile_hook_step(step)
+    hooked = of_torch.step_hook(step)
     hooked.hooked = True
     step.takes_turns = True  # now: what wraps a function takes its attributes over
     return hooked

@@ -24,6 +24,7 @@ from vramfit.apply.loss_scale import LossScale, Unfit
 from vramfit.base import events, process
 from vramfit.base.recorder import OTHER
 from vramfit.observe.phases import position
+from vramfit.private import torch as of_torch
 
 
 class Window(Protocol):
@@ -167,9 +168,9 @@ def _multiplied(tensors: Any, grad_tensors: Any, factor: Any) -> tuple[Any, Any]
 def _patch_optimizers(torch: Any) -> None:
     """Around every optimizer class's own step(): the base class hooks it when one is constructed."""
     base = torch.optim.Optimizer
-    original_hook = base.profile_hook_step
+    original_hook = of_torch.step_hook.get()
 
-    def profile_hook_step(function: Callable[..., Any]) -> Callable[..., Any]:
+    def hook_step(function: Callable[..., Any]) -> Callable[..., Any]:
         hooked = original_hook(function)
 
         @functools.wraps(hooked)
@@ -179,7 +180,7 @@ def _patch_optimizers(torch: Any) -> None:
         step.hooked = True  # type: ignore[attr-defined]
         return step
 
-    base.profile_hook_step = staticmethod(profile_hook_step)
+    of_torch.step_hook.replace(staticmethod(hook_step))
     _skip_when(base, "zero_grad", lambda self, args: machine.keeps(self))
     _skip_when(torch.nn.Module, "zero_grad", lambda self, args: machine.keeps(None))
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from vramfit.base import process, recorder
 from vramfit.contract import notes as said
 from vramfit.contract.fields import plain
-from vramfit.private.names import find_gone
+from vramfit.private.names import find_gone, find_moved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -102,6 +102,12 @@ def hook_failed(where: str, error: BaseException) -> None:
 def look_for_names(names: ModuleType, finished: str = "") -> None:
     """Of a file of vramfit.private, once its library is imported: those that are gone are told in each process."""
     for each in find_gone(names, finished):
+        _tell_gone(said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost))
+
+
+def look_for_modules(names: ModuleType, package: ModuleType) -> None:
+    """Of a file of vramfit.private, once a package of its library is imported: names whose module that has no more."""
+    for each in find_moved(names, package):
         _tell_gone(said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost))
 
 

@@ -80,6 +80,13 @@ class RecordingStopped(Note, kind="recording_stopped"):
     text: str
 
 
+class BlocksUnseen(Note, kind="blocks_unseen"):
+    """PyTorch gave this process memory of a card, and told the recorder of none of it."""
+
+    torch: str
+    allocator: str  # torch.cuda.get_allocator_backend()
+
+
 class RealCard(Note, kind="real_card"):
     """The card that this process has under a number, with `--gpu real`; recorder/real_watch.cc writes it."""
 

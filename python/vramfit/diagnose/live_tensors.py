@@ -11,6 +11,7 @@ from typing import Any
 from vramfit.base import process
 from vramfit.observe import owners, scopes
 from vramfit.observe.ownership import storages
+from vramfit.private import torch as of_torch
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,7 @@ def is_tensor(value: Any) -> bool:
 @process.cached()
 def _is_tensor_type(kind: Any) -> bool:
     torch = sys.modules["torch"]
-    has_memory = not issubclass(
-        kind, torch.nn.parameter.UninitializedTensorMixin
-    )  # a lazy module's, until it is called
+    has_memory = not issubclass(kind, of_torch.lazy_tensor.get())  # a lazy module's has none until it is called
     return torch.Tensor in kind.__mro__ and has_memory and not storages.is_shell(kind)
 
 

@@ -53,6 +53,11 @@ class Private:
         self._only_with = only_with  # what came with it: releases that have not that need neither
         self.later = later  # its module is imported where something asks for it
 
+    @property
+    def is_of_some_releases(self) -> bool:
+        """That it is not there tells nothing by itself."""
+        return bool(self._only_with)
+
     def known_paths(self, finished: str = "") -> list[str]:
         return [path for path in self.paths if _is_there(path.partition(":")[0], finished)]
 
@@ -243,3 +248,37 @@ def find_gone(names: ModuleType, finished: str = "") -> Iterator[Gone]:
             continue
         if each.is_gone(finished):
             yield Gone(library, version, each.name, each.lost)
+
+
+def packages_of(names: ModuleType) -> list[str]:
+    """The packages whose import a file of this package waits for, by their modules that are READY."""
+    return sorted({module.partition(".")[0] for module in names.READY})
+
+
+def find_moved(names: ModuleType, package: ModuleType) -> Iterator[Gone]:
+    """Of a package that was imported just now: names whose module it has no file for. Whoever waited for that module's
+    import would wait for ever."""
+    version = str(getattr(package, "__version__", "")) or "of an unknown version"
+    for each in _names_in(names):
+        modules = {path.partition(":")[0] for path in each.paths}
+        own = {module for module in modules if module.partition(".")[0] == package.__name__}
+        if own and own == modules and not each.is_of_some_releases and not any(_is_shipped(m, package) for m in own):
+            yield Gone(names.LIBRARY, version, each.name, each.lost)
+
+
+def _is_shipped(module: str, package: ModuleType) -> bool:
+    """Asked of the files, for the import system would import all packages around it. Loaders that know no files are
+    believed."""
+    if module in sys.modules:
+        return True
+    folders = [str(folder) for folder in getattr(package, "__path__", ())]
+    place = os.path.join("", *module.split(".")[1:])
+    folder, _, last = place.rpartition(os.sep)
+    for around in (os.path.join(each, folder) for each in folders):
+        try:
+            held = os.listdir(around)
+        except OSError:
+            continue
+        if any(name == last or name.partition(".")[0] == last for name in held):
+            return True
+    return not any(map(os.path.isdir, folders))

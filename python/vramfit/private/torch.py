@@ -33,6 +33,12 @@ record_memory_history = Name("torch.cuda.memory:_record_memory_history", "there 
 take_snapshot = Name("torch.cuda.memory:_snapshot", "there are no snapshots of memory", lambda *_, **__: {})
 dump_snapshot = Name("torch.cuda.memory:_dump_snapshot", "snapshots that the script dumps are not kept", nothing)
 
+generators_of_cards = Name(
+    "torch.cuda:default_generators",
+    "random numbers that are computed on the host are those of the host's generator",
+    (),
+)
+
 # -- modules and tensors
 
 parameters = Attribute("torch.nn:Module._parameters", "weights of models beside the trained one are not named")
@@ -52,6 +58,10 @@ forward_pre_hooks = Attribute(
 )
 module_backward_hooks = Attribute("torch.nn:Module._backward_hooks", "hooks that see scaled gradients are not told of")
 batch_norm = Name("torch.nn.modules.batchnorm:_BatchNorm", "batch norms count checkpointed batches twice", ())
+lazy_tensor = Name("torch.nn.parameter:UninitializedTensorMixin", "lazy modules are asked for memory too early", ())
+step_hook = Name(
+    "torch.optim:Optimizer.profile_hook_step", "steps of optimizers are not seen by a plan", lambda function: function
+)
 writes = Attribute("torch:Tensor._version", "averages of weights are not told from copies that are never written")
 backward_hooks = Attribute("torch:Tensor._backward_hooks", "hooks on gradients are not seen by a plan's techniques")
 values_of_sparse = Attribute("torch:Tensor._values", "sparse gradients are not looked at for overflows")
@@ -115,6 +125,25 @@ MODES_OF_THREADS = tuple(  # what virtual_gpu/preload/dispatch_modes.cc stands b
         ("impl::TorchDispatchModeTLS::stack_len", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv"),
         ("impl::TorchDispatchModeTLS::get_stack_at", "_ZN3c104impl20TorchDispatchModeTLS12get_stack_atEl"),
     )
+)
+_UNSEEN = "what tensors hold, and whose they are, is missing from all that is said"
+REPORTED = (  # what recorder/profiler_calls.cc stands before: all that is known of blocks comes by these two
+    Symbol(
+        "c10::reportMemoryUsageToProfiler",
+        "libc10.so",
+        ("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",),
+        _UNSEEN,
+    ),
+    Symbol(
+        "c10::reportOutOfMemoryToProfiler",
+        "libc10.so",
+        ("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE",),
+        "where it ran out, and what was asked for, is not known",
+    ),
+)
+HOST_MEMORY = tuple(  # what virtual_gpu/preload/host_calls.cc stands before
+    Symbol(f"c10::{name}", "libc10.so", (symbol,), "large random fills on the host are not put off")
+    for name, symbol in (("alloc_cpu", "_ZN3c109alloc_cpuEm"), ("free_cpu", "_ZN3c108free_cpuEPv"))
 )
 push_function_mode = Name("torch.overrides:_push_mode", "autocast of a plan can't cover the loss")
 pop_function_mode = Name("torch.overrides:_pop_mode", "autocast of a plan can't cover the loss")

@@ -200,7 +200,8 @@ class Twice:
         device = next(_card_of(leaf) for leaf in self.leaves if _card_of(leaf) is not None)
         index = torch.cuda.current_device() if device.index is None else device.index
         torch.cuda.init()
-        return torch.cuda.default_generators[index]
+        generators = of_torch.generators_of_cards.get()
+        return generators[index] if generators else torch.default_generator
 
     def _write_back(self) -> None:
         for leaf in self.leaves:
