@@ -2,10 +2,13 @@
 // stands before cudaMalloc and cudaFree of the dynamic libcudart that PyTorch loads, passes the call on and records the
 // segment. A virtual card beside it is taken for a real one (`VRAMFIT_REAL`): its libraries tell the recorder nothing.
 #include <dlfcn.h>
+#include <link.h>
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "real_watch.h"
@@ -21,11 +24,19 @@ using Emit = void (*)(uint8_t, uint8_t, uint64_t, int64_t, int64_t, int64_t, con
 
 constexpr int kCudaErrorInitialization = 3;  // cudaErrorInitializationError
 
+// Of whatever CUDA it is: the first loaded file of that name. Wheels have renamed it (libcudart-d0da41ae.so.11.0).
+int keep_cudart(dl_phdr_info* loaded, size_t /*bytes*/, void* found) {
+  const std::string_view path = loaded->dlpi_name != nullptr ? loaded->dlpi_name : "";
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (!name.starts_with("libcudart") || name.find(".so") == std::string_view::npos) return 0;
+  *static_cast<std::string*>(found) = path;
+  return 1;
+}
+
 void* cudart() {
-  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
-    if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
-  }
-  return nullptr;
+  std::string path;
+  dl_iterate_phdr(keep_cudart, &path);
+  return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
 }
 
 template <typename Function>
@@ -50,7 +61,8 @@ Segments& segments() {
   return *all;
 }
 
-void emit(uint8_t kind, void* address, const Segment& segment) {
+// `coming`: what is asked for or given back right after the card was looked at.
+void emit(uint8_t kind, void* address, const Segment& segment, int64_t coming) {
   static const auto call = reinterpret_cast<Emit>(dlsym(RTLD_DEFAULT, "vramfit_emit"));
   if (call == nullptr) return;
   static const auto mem_get_info = cudart_function<MemGetInfo>("cudaMemGetInfo");
@@ -58,7 +70,7 @@ void emit(uint8_t kind, void* address, const Segment& segment) {
   size_t total_bytes = 0;
   const bool known = mem_get_info != nullptr && mem_get_info(&free_bytes, &total_bytes) == 0;
   call(kind, segment.device, reinterpret_cast<uint64_t>(address), segment.size,
-       known ? static_cast<int64_t>(total_bytes - free_bytes) : -1, 0, nullptr);
+       known ? static_cast<int64_t>(total_bytes - free_bytes) + coming : -1, 0, nullptr);
 }
 
 }  // namespace
@@ -81,7 +93,7 @@ extern "C" __attribute__((visibility("default"))) int cudaMalloc(void** address,
     segments().live[*address] = segment;
   }
   vramfit::recorder::malloc_ends(device, reinterpret_cast<uint64_t>(*address), segment.size);
-  emit(VF_RECORD_SEGMENT_ALLOC, *address, segment);
+  emit(VF_RECORD_SEGMENT_ALLOC, *address, segment, 0);
   return result;
 }
 
@@ -96,9 +108,10 @@ extern "C" __attribute__((visibility("default"))) int cudaFree(void* address) {
       segments().live.erase(found);
     }
   }
+  if (segment.size == 0) return next(address);
+  // Before the bytes go back: another thread may be given the same address, and tell of it first.
+  emit(VF_RECORD_SEGMENT_FREE, address, segment, -segment.size);
   const int result = next(address);
-  if (segment.size == 0) return result;
   vramfit::recorder::segment_freed(segment.device, reinterpret_cast<uint64_t>(address), segment.size);
-  emit(VF_RECORD_SEGMENT_FREE, address, segment);
   return result;
 }

@@ -7,6 +7,7 @@ names make what is missing.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from product import STAGE
 
 COPIED = ("platforms.json", "pyproject.toml", "cmake", "abi/symbols", "tools/cuda_facts", "tools/cuda_entries.py")
 COPIED_TOOLS = ("tools/record_abi", "tools/fetch_cuda_headers")
 HEADERS = "nvidia-cuda-runtime-cu14"
+SEGMENT_ALLOC, SEGMENT_FREE = 3, 4  # enum vf_record_kind
 # What the libraries of the made-up CUDA call themselves, where that has moved with the major before.
 SONAMES = {
     "cublas": "libcublas.so.14",
@@ -217,3 +220,35 @@ def test_no_source_chooses_by_the_number_of_a_cuda(root: Path) -> None:
         if chooses.search(line)
     ]
     assert found == []
+
+
+CUDART = """
+#include <stdlib.h>
+int cudaMalloc(void** p, size_t bytes) { *p = malloc(bytes); return 0; }
+int cudaFree(void* p) { free(p); return 0; }
+int cudaGetDevice(int* device) { *device = 0; return 0; }
+int cudaMemGetInfo(size_t* left, size_t* all) { *left = 1 << 20; *all = 1 << 21; return 0; }
+"""
+ALLOCATES = """
+#include <stddef.h>
+int cudaMalloc(void**, size_t);
+int cudaFree(void*);
+int main(void) { void* p = 0; return cudaMalloc(&p, 4096) || !p || cudaFree(p); }
+"""
+
+
+@pytest.mark.parametrize("soname", ["libcudart.so.14", "libcudart-d0da41ae.so.11.0"])
+def test_a_real_card_gives_memory_by_a_runtime_of_any_name(tmp_path: Path, soname: str) -> None:
+    (tmp_path / "cudart.c").write_text(CUDART)
+    (tmp_path / "allocates.c").write_text(ALLOCATES)
+    gcc = ["gcc", f"-Wl,-rpath,{tmp_path}", "-o"]
+    subprocess.run([*gcc, soname, "-shared", "-fPIC", f"-Wl,-soname,{soname}", "cudart.c"], cwd=tmp_path, check=True)
+    subprocess.run([*gcc, "allocates", "allocates.c", f"./{soname}"], cwd=tmp_path, check=True)
+    preloaded = [str(STAGE / "lib" / name) for name in ("libvramfit_recorder.so", "libvramfit_real.so")]
+    recorded = tmp_path / "run"
+    recorded.mkdir()
+    variables = {"LD_PRELOAD": " ".join(preloaded), "VRAMFIT_RUN_DIR": str(recorded)}
+    subprocess.run([tmp_path / "allocates"], env=os.environ | variables, check=True)
+    (records,) = recorded.glob("recording.*.vfr")
+    kinds = records.read_bytes()[64::64]
+    assert [kind for kind in kinds if kind] == [SEGMENT_ALLOC, SEGMENT_FREE]
