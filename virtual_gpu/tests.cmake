@@ -23,7 +23,7 @@ set_target_properties(virtual_gpu_end_test PROPERTIES ENABLE_EXPORTS ON)
 vramfit_gpu_test(virtual_gpu_host_test SOURCES host/mersenne_test.cc host/mersenne.cc)
 vramfit_gpu_test(virtual_gpu_late_fill_test SOURCES host/late_fill_test.cc)
 vramfit_gpu_test(virtual_gpu_device_test SOURCES device/written_test.cc device/small_blocks_test.cc device/fat_binary_test.cc device/handle_set_test.cc
-                                                 device/address_space_test.cc device/kernel_arguments_test.cc)
+                                                 device/address_space_test.cc device/kernel_arguments_test.cc device/value_states_test.cc)
 target_compile_definitions(virtual_gpu_device_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 foreach(major IN LISTS VRAMFIT_CUDA_MAJORS)
   vramfit_gpu_test(virtual_gpu_memory_cu${major}_test MAJOR ${major} SOURCES cudart/memory_test.cc
@@ -49,6 +49,7 @@ vramfit_gpu_test(virtual_gpu_smi_test SOURCES smi/smi_test.cc smi/csv.cc smi/opt
 set_target_properties(virtual_gpu_smi_test PROPERTIES BUILD_RPATH
                       "${VRAMFIT_STAGE}/lib/cu${VRAMFIT_NEWEST_CUDA};${VRAMFIT_STAGE}/lib")
 target_compile_definitions(virtual_gpu_smi_test PRIVATE VRAMFIT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+vramfit_gpu_test(virtual_gpu_nccl_test SOURCES nccl/element_test.cc nccl/element.cc nccl/mailbox_test.cc nccl/mailbox.cc)
 vramfit_gpu_test(virtual_gpu_property_test SOURCES library/property_test.cc)
 
 # Unit tests of the libraries through their exported names, for every major.
