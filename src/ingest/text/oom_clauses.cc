@@ -140,6 +140,8 @@ void read_clauses(std::string_view text, OomMessage& message) {
   for (const std::string_view label : {"isfree", "free;", "free)", "free,"}) {
     if (!message.free) message.free = size_ending_at(text, label);
   }
+  // HIP counts what is free below zero on a chip that lends the host's memory: 17179869184 GiB of 512 MiB.
+  if (message.free && message.total && message.free->low > message.total->high) message.free = PrintedBytes{};
   message.allocated = size_ending_at(text, "alreadyallocated");
   if (!message.allocated) message.allocated = size_ending_at(text, "isallocatedbypytorch");
   if (!message.allocated) message.allocated = size_behind(text, "oftheallocatedmemory");

@@ -47,6 +47,16 @@ TEST(OomMessage, of_torch_1_1_tells_the_idle_cache) {
   EXPECT_FALSE(oom.truncated);
 }
 
+TEST(OomMessage, more_free_than_there_is_is_none_that_was_counted_below_zero) {
+  const OomMessage oom = only(
+      "HIP out of memory. Tried to allocate 288.00 MiB. GPU 0 has a total capacty of 512.00 MiB of which "
+      "17179869184.00 GiB is free. Of the allocated memory 243.69 MiB is allocated by PyTorch, and 40.31 MiB is "
+      "reserved by PyTorch but unallocated.");
+  EXPECT_EQ(oom.total, mib("512.00"));
+  EXPECT_EQ(oom.free->value, base::Bytes(0));
+  EXPECT_EQ(oom.arithmetic.in_use->value, oom.total->value);
+}
+
 TEST(OomMessage, of_torch_1_8_and_1_13_differ_in_the_hint) {
   const std::string text =
       "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total capacity; 7.01 GiB already allocated; "
