@@ -59,35 +59,42 @@ def test_released_gradients_train_to_the_same_bits(job: Job, optimizer: str) -> 
     assert not finished.of_kind("plan_refused") and not finished.of_kind("hook_failed")
 
 
+NO_BITSANDBYTES = "bitsandbytes is not in this environment"
 EIGHT_BIT = {"id": "optimizer", "name": "bitsandbytes.optim.AdamW8bit"}
 
 
+needs_bitsandbytes = pytest.mark.skipif(importlib.util.find_spec("bitsandbytes") is None, reason=NO_BITSANDBYTES)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("bitsandbytes") is not None, reason="bitsandbytes is in this environment")
+def test_an_optimizer_in_8_bits_is_refused_without_its_package(job: Job) -> None:
+    finished = job.run(released(), EIGHT_BIT, RELEASE)
+    assert finished.exit_code == 3
+    assert "no bitsandbytes.optim.AdamW8bit" in finished.only("plan_refused")["text"]
+
+
+@needs_bitsandbytes
 def test_an_optimizer_in_8_bits_trains_to_the_same_bits(job: Job) -> None:
     wide = released().replace("nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 4)", "nn.Linear(4, 2048), nn.Linear(2048, 4)")
     finished = job.run(wide, EIGHT_BIT, RELEASE)
-    if importlib.util.find_spec("bitsandbytes") is None:
-        assert "no bitsandbytes.optim.AdamW8bit" in finished.only("plan_refused")["text"]
-        return
     plain = job.run(wide, EIGHT_BIT).output()
     assert finished.output() == {"values": plain["values"], "kept": [0] * 4}
     assert {note["id"] for note in finished.of_kind("plan_applied")} == {"optimizer", "release_gradients"}
     assert not any(finished.of_kind(kind) for kind in ("plan_refused", "hook_failed", "name_gone"))
 
 
+@needs_bitsandbytes
 def test_settings_of_single_parameters_in_8_bits_are_refused(job: Job) -> None:
     own = "import bitsandbytes; bitsandbytes.optim.GlobalOptimManager.get_instance().register_module_override"
     script = released().replace("kept = []", f"kept = []; {own}(model[0], 'weight', {{'optim_bits': 32}})")
     finished = job.run(script, EIGHT_BIT, RELEASE)
     assert finished.exit_code == 3
-    if importlib.util.find_spec("bitsandbytes") is None:
-        return
     assert "settings for single parameters" in finished.only("plan_refused")["text"]
 
 
+@needs_bitsandbytes
 @pytest.mark.parametrize("name", ["mng", "index2config", "module_weight_config_triple"])
 def test_a_release_that_does_not_tell_of_settings_in_8_bits_is_refused(job: Job, name: str) -> None:
-    if importlib.util.find_spec("bitsandbytes") is None:
-        return
     hidden = "from vramfit.private import bitsandbytes as b\nfor n in (b.manager, b.settings_by_place, "
     hidden += f"b.settings_of_modules):\n    if n.name == {name!r}:\n        n.name = 'gone'\n        "
     hidden += "n.paths = (b.OPTIMIZERS + ':Optimizer8bit.gone',)\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,29 @@ def test_each_release_that_is_tested_throughout_has_its_requirements(root: Path,
     for release in filter(is_throughout, platforms["torch"]):
         requirements = root / "tests" / "requirements" / f"torch-{line(release['version'])}.txt"
         assert f"torch=={release['version']}" in requirements.read_text(encoding="utf-8")
+
+
+SECTIONS = """
+import sys
+sys.path.insert(0, "tools")
+from suite import python_tests
+print(*(section.name for section in python_tests.SECTIONS if "ci" in section.tiers), sep="\\n")
+"""
+
+
+def test_a_release_that_is_to_be_tested_throughout_has_its_suites(
+    root: Path, tmp_path: Path, platforms: dict[str, Any]
+) -> None:
+    newest = next(release for release in platforms["torch"] if is_throughout(release))
+    others = [line(release["version"]) for release in platforms["torch"] if is_throughout(release)]
+    shutil.copytree(root / "tools" / "suite", tmp_path / "tools" / "suite")
+    of_tomorrow = newest | {"version": "9.8.1"}
+    rows = {"torch": [of_tomorrow, *platforms["torch"]]}
+    (tmp_path / "platforms.json").write_text(json.dumps(rows))
+    done = subprocess.run([sys.executable, "-c", SECTIONS], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {"command line on torch 9.8", "torch 9.8"} <= set(done.stdout.splitlines())
+    assert {f"hooks on torch {each}" for each in ["9.8", *others]} <= set(done.stdout.splitlines())
 
 
 def test_the_recorder_knows_the_layouts_that_are_named(root: Path, platforms: dict[str, Any]) -> None:

@@ -71,6 +71,7 @@ print(json.dumps([outcome.passed, outcome.failed, outcome.failed_tests, outcome.
 
 def outcome_of(root: Path, tree: Path, files: dict[str, str]) -> list[Any]:
     shutil.copytree(root / "tools" / "suite", tree / "tools" / "suite")
+    shutil.copy(root / "platforms.json", tree)
     folder = tree / "tests" / "small"
     folder.mkdir(parents=True)
     for name, text in files.items():
@@ -99,6 +100,16 @@ def test_many_failures_are_no_chance(root: Path, tmp_path: Path) -> None:
 def test_a_file_that_can_not_be_imported_is_a_failure(root: Path, tmp_path: Path) -> None:
     passed, failed, _, unsteady = outcome_of(root, tmp_path, {"test_bad.py": "import nowhere\n", "test_good.py": GOOD})
     assert (failed, unsteady) == (1, [])
+
+
+def test_a_suite_of_which_no_test_ran_is_no_good_one(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--collect-only")  # somebody's own: nothing to the suites
+    assert outcome_of(root, tmp_path / "good", {"test_good.py": GOOD})[:2] == [1, 0]
+    assert outcome_of(root, tmp_path / "empty", {"conftest.py": "collect_ignore_glob = ['*']\n"})[1] == 1
+    only = "def pytest_cmdline_main(config):\n    return 0\n"
+    assert outcome_of(root, tmp_path / "quiet", {"conftest.py": only, "test_good.py": GOOD})[1] == 1
 
 
 def compile_tests(build: Path, sources: dict[str, str]) -> None:

@@ -23,6 +23,7 @@ ALLOWED_SKIPS = (
     "small file systems can't be mounted here",
     "no way to give up the right to mount",
     "its statistics came with 2.9",
+    "bitsandbytes is",  # in the environment of one release of torch, or is not: each has tests of its own
     "this release of torch has no such",
     "code has no columns",
     "sys.monitoring has a place for each",

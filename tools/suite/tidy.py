@@ -23,10 +23,12 @@ from .section import ROOT, Outcome, run_check, run_git, tracked
 
 BUILD = ROOT / "build" / "dev"
 LINTED = Path(__file__).with_name("linted_commit")
-# What is said of files hangs on these too.
+# What is said of files hangs on these too. The CMake list of another folder says how its own files are compiled: those
+# are looked at again when it changes.
 RULES = (
     "*.clang-tidy",
-    "*CMakeLists.txt",
+    "CMakeLists.txt",
+    "src/CMakeLists.txt",
     "cmake/*",
     "CMakePresets.json",
     "tests/requirements/tools.txt",
@@ -134,11 +136,20 @@ def choose_objects(changed: set[Path] | None) -> Callable[[str], bool]:
         return lambda _object: True
     dependencies = read_dependencies()
     # git sees no header that the build makes: a change of what it is made from is one of the header. Below src lie
-    # lists of sources, and data that are copied as they are.
-    if any(not path.is_relative_to(ROOT / "src") for path in changed & read_set_up()):
+    # lists of sources, and data that are copied as they are; lists of CMake in other folders make none (cmake/ does).
+    made_from = {path for path in changed & read_set_up() if path.name != "CMakeLists.txt"}
+    if any(not path.is_relative_to(ROOT / "src") for path in made_from):
         changed = changed | {file for files in dependencies.values() for file in files if file.is_relative_to(BUILD)}
-    # An object that ninja knows nothing of was not built from what is here.
-    return lambda name: name not in dependencies or not changed.isdisjoint(dependencies[name])
+    folders = {path.parent for path in changed if path.name == "CMakeLists.txt" and path.parent != ROOT}
+
+    def is_wanted(name: str) -> bool:
+        if name not in dependencies:  # an object that ninja knows nothing of was not built from what is here
+            return True
+        files = dependencies[name]
+        of_folder = any(file.suffix in (".cc", ".c") and not folders.isdisjoint(file.parents) for file in files)
+        return of_folder or not changed.isdisjoint(files)
+
+    return is_wanted
 
 
 def check_tidy(tier: str) -> Outcome:

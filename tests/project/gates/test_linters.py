@@ -67,20 +67,27 @@ def chosen(changed):
 of = lambda name: {tidy.ROOT / name}
 print(json.dumps([chosen(changed) for changed in (
     of("src/plan/search/search.h"), of("src/plan/search/search.cc"), of("docs/plan.md"), None,
-    of("python/vramfit/contract/notes.py"), of("platforms.json"), of("src/devices/cards.toml"))]))
+    of("python/vramfit/contract/notes.py"), of("platforms.json"), of("src/devices/cards.toml"),
+    of("recorder/CMakeLists.txt"))]))
 """
 
 
 def test_what_was_compiled_from_a_changed_header_is_linted_again(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", CHOOSES, root / "tools", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    header, source, neither, unknown, contract, platforms, copied = (set(files) for files in json.loads(done.stdout))
+    found = [set(files) for files in json.loads(done.stdout)]
+    header, source, neither, unknown, contract, platforms, copied, listed = found
     assert len(source - neither) == 1 and source < header < unknown
     # What was not built is looked at whatever changed: here, where the run builds no unit test without sanitizers, and
     # no library that only they link.
     assert all("_test.dir/" in file or "/testing/" in file for file in neither), neither
     # What the build makes headers of is a change of these headers.
     assert neither < contract < unknown and contract == platforms and copied == neither
+    # How a folder's files are compiled is said in its list: all of them, and of src none.
+    assert neither < listed < unknown
+    assert [file for file in listed - contract if "/recorder" in file] and not [
+        file for file in listed if "/vramfit_plan." in file
+    ]
 
 
 KEEPS = """
