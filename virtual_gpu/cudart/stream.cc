@@ -79,7 +79,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return cudaSuccess; }
 
-cudaError_t cudaStreamCopyAttributes(cudaStream_t, cudaStream_t) { return cudaSuccess; }
+// Nothing that can be copied changes an answer.
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  device::StreamFacts facts;
+  if (const auto error = device::stream_facts(to, &facts); error != device::Error::kNone) return answer(error);
+  return answer(device::stream_facts(from, &facts));
+}
 
 cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID which, cudaLaunchAttributeValue* value) {
   VF_NEED(value);

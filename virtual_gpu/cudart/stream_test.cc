@@ -108,6 +108,9 @@ TEST_F(Streams, a_destroyed_handle_is_refused) {
   ASSERT_EQ(cudaStreamDestroy(gone), cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(gone), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(launch(gone), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaStreamCopyAttributes(gone, nullptr), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaStreamCopyAttributes(nullptr, gone), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaStreamCopyAttributes(nullptr, nullptr), cudaSuccess);
 }
 
 TEST_F(Streams, impossible_launches_are_refused) {

@@ -206,8 +206,10 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   VF_NEED(version);
+  *version = 0;
+  if (context != nullptr && !vramfit::driver::is_live(context)) return CUDA_ERROR_INVALID_CONTEXT;
   *version = 3020;
   return CUDA_SUCCESS;
 }

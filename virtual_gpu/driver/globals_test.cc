@@ -62,6 +62,15 @@ class ModuleVariables : public ::testing::Test {
   CUmodule module_ = nullptr;
 };
 
+TEST_F(ModuleVariables, handles_that_nobody_has_are_refused) {
+  int nobody = 0;
+  CUmodule module = nullptr;
+  EXPECT_EQ(cuLibraryGetModule(&module, reinterpret_cast<CUlibrary>(&nobody)), CUDA_ERROR_INVALID_HANDLE);
+  unsigned version = 1;
+  EXPECT_EQ(cuCtxGetApiVersion(reinterpret_cast<CUcontext>(&nobody), &version), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(cuCtxGetApiVersion(nullptr, &version), CUDA_SUCCESS);
+}
+
 TEST_F(ModuleVariables, have_the_size_that_the_cubin_says_and_memory_that_can_be_written) {
   CUdeviceptr address = 0, again = 0;
   size_t bytes = 0;

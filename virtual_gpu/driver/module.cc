@@ -150,6 +150,9 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   VF_NEED(module);
+  *module = nullptr;
+  const std::lock_guard guard(loaded().lock);
+  if (!loaded().codes.contains(reinterpret_cast<Code*>(library))) return CUDA_ERROR_INVALID_HANDLE;
   *module = reinterpret_cast<CUmodule>(library);
-  return library == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+  return CUDA_SUCCESS;
 }
