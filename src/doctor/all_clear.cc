@@ -108,6 +108,32 @@ std::optional<Doubt> doubt_full_card(const Scene& scene) {
   return std::nullopt;
 }
 
+// An error that is called another than one of memory, and says itself that memory may be behind it.
+std::optional<Doubt> doubt_supposed(const Scene& scene) {
+  for (const SourceLine& at : scene.texts.supposed) {
+    if (is_explained(scene, at)) continue;
+    return Doubt{"What failed gives want of memory as a possible reason",
+                 at,
+                 "nothing else that is here tells why it failed",
+                 {kWholeText, "free -h, nvidia-smi and dmesg -T | grep -i kill at the time of the failure"}};
+  }
+  return std::nullopt;
+}
+
+// What made it go is what it came from.
+std::optional<Doubt> doubt_cured(const Scene& scene) {
+  if (scene.has_run()) return std::nullopt;
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    const bool is_of_failure = remark.kind == "told_memory_cured" && find_other_failure(scene);
+    if (!remark.kind.starts_with("told_cause_") && !is_of_failure) continue;
+    return Doubt{"What is said to have cured it cures trouble with memory",
+                 remark.at,
+                 "nothing else that is here says that memory was the matter",
+                 {kWholeText}};
+  }
+  return std::nullopt;
+}
+
 std::optional<Doubt> doubt_words(const Scene& scene) {
   for (const model::Remarkable& remark : scene.texts.remarks) {
     if (remark.kind != "killed_by_launcher" || find_other_failure(scene)) continue;
@@ -165,10 +191,11 @@ std::optional<Doubt> doubt_told(const Scene& scene) {
   return std::nullopt;
 }
 
-// "No VRAM leak any more", "it stays at 6 GB".
+// "No VRAM leak any more", "it stays at 6 GB": the last word counts, unless it denies all trouble.
 bool is_said_to_be_well(const model::Evidence& texts, const model::TextFile& file) {
   return std::ranges::any_of(texts.told, [&](const model::ToldSentence& told) {
-    return told.kind == model::ToldKind::kIsWell && told.at.file == file.name;
+    return told.kind == model::ToldKind::kIsWell && told.at.file == file.name &&
+           (told.denies_growth || !told.names_memory || told.at.line >= file.last_not_understood);
   });
 }
 
@@ -177,9 +204,19 @@ bool is_said_not_to_grow(const model::Evidence& texts, const model::TextFile& fi
       texts.told, [&](const model::ToldSentence& told) { return told.denies_growth && told.at.file == file.name; });
 }
 
+// Beside an error that is named, an amount is a figure of the machine or of the job ("a card with 24 GB of memory"),
+// unless somebody changes it, and a label announces one: "total amount of global memory:".
+bool is_figure_or_explained(const Scene& scene, const model::ToldSentence& told) {
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  const bool is_figure = std::ranges::any_of(told.at.text, is_digit) &&
+                         !mentions(told.at.text, {"increas", "rais", "reduc", "lower", "limit", "more", "instead",
+                                                  "work", "solve", "fix", "helps", "helped"});
+  return is_figure || scene.kernel_failed() || told.at.text.ends_with(':');
+}
+
 // Prose that speaks of memory, and neither of a failure nor of health, in a text that is no document.
 std::optional<Doubt> doubt_mentioned(const Scene& scene) {
-  if (find_other_failure(scene)) return std::nullopt;
+  const bool failed_otherwise = find_other_failure(scene).has_value();
   for (const model::TextFile& file : scene.texts.files) {
     if (file.genre == model::Genre::kDocument || file.genre == model::Genre::kSource) continue;
     const model::ToldSentence* mentioned = nullptr;
@@ -187,7 +224,8 @@ std::optional<Doubt> doubt_mentioned(const Scene& scene) {
     for (const model::ToldSentence& told : scene.texts.told) {
       if (told.at.file != file.name) continue;
       is_well = is_well || told.kind == model::ToldKind::kIsWell;
-      if (mentioned == nullptr && told.kind == model::ToldKind::kMentioned) mentioned = &told;
+      if (mentioned != nullptr || told.kind != model::ToldKind::kMentioned) continue;
+      if (!failed_otherwise || !is_figure_or_explained(scene, told)) mentioned = &told;
     }
     if (mentioned == nullptr || is_well) continue;
     return Doubt{"Memory is spoken of, and it is not said whether anything failed",
@@ -295,9 +333,9 @@ bool is_cuda_kernel_failure(const model::LibraryError& error) {
 }  // namespace
 
 std::optional<Doubt> find_doubt(const Scene& scene) {
-  for (const auto find :
-       {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_told, doubt_cut_traceback, doubt_what_is_not_known,
-        doubt_mentioned, doubt_prose, doubt_growth, doubt_values, doubt_full_card}) {
+  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_told, doubt_supposed, doubt_cured,
+                          doubt_cut_traceback, doubt_what_is_not_known, doubt_mentioned, doubt_prose, doubt_growth,
+                          doubt_values, doubt_full_card}) {
     if (auto doubt = find(scene)) return doubt;
   }
   return std::nullopt;

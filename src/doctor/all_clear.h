@@ -1,5 +1,6 @@
 // Whether "all well" is earned where nothing was found: every part of what was given was read, is of a kind that is
-// known, and has no words of trouble with memory that nobody explained.
+// known, and has no words of trouble with memory that nobody explained; neither an error nor what cured it hints at
+// memory, and whose words a text is does not make it harmless.
 #ifndef VRAMFIT_DOCTOR_ALL_CLEAR_H
 #define VRAMFIT_DOCTOR_ALL_CLEAR_H
 

@@ -28,8 +28,8 @@ constexpr double kSure = 0.8, kProbable = 0.5;
 
 bool speaks_of_trouble(const Scene& scene) {
   const model::Evidence& texts = scene.texts;
-  return scene.has_failure() || !texts.oom_mentions.empty() || !texts.memory_words.empty() ||
-         std::ranges::any_of(texts.told, [](const model::ToldSentence& told) {
+  return scene.has_failure() || find_remark(scene, "told_memory_cured") != nullptr || !texts.oom_mentions.empty() ||
+         !texts.memory_words.empty() || std::ranges::any_of(texts.told, [](const model::ToldSentence& told) {
            return told.kind == model::ToldKind::kTrouble || told.kind == model::ToldKind::kRises;
          });
 }

@@ -164,6 +164,55 @@ TEST(Diagnose, words_of_trouble_that_nobody_explained_are_never_well) {
   EXPECT_EQ(first_label(given), "unknown");
 }
 
+// A log with an error that is none of memory.
+Case other_failure() {
+  Case given;
+  given.texts.files = {{.name = "log", .bytes = 10, .lines = 9, .looks = model::TextLooks::kLog}};
+  given.texts.other_errors = {{"log", 3, "RuntimeError: workers died. If nothing is above, your RAM was full"}};
+  return given;
+}
+
+TEST(Diagnose, another_error_is_called_that_only_where_nothing_says_that_memory_is_behind_it) {
+  EXPECT_TRUE(diagnose(other_failure()).other_failure);
+  Case supposed = other_failure();
+  supposed.texts.supposed = supposed.texts.other_errors;
+  EXPECT_EQ(first_label(supposed), "unknown");
+  Case cured = other_failure();
+  cured.texts.remarks = {{{"log", 5, "xformers solved it"}, {}, "told_cause_attention_quadratic"}};
+  EXPECT_EQ(first_label(cured), "unknown");
+  cured.texts.remarks.push_back({{"log", 5, "less VRAM solved it"}, {}, "told_memory_cured"});
+  EXPECT_EQ(first_label(cured), "attention_quadratic") << "what cured it is memory's: so was what failed";
+}
+
+TEST(Diagnose, what_is_said_of_memory_beside_another_error_is_a_figure_or_a_doubt) {
+  const auto with = [](const char* words) {
+    Case given = other_failure();
+    given.texts.told = {{.at = {"log", 5, words}, .kind = model::ToldKind::kMentioned}};
+    return diagnose(given).other_failure;
+  };
+  EXPECT_TRUE(with("It is a card with 24 GB of memory"));
+  EXPECT_TRUE(with("Total amount of global memory:"));
+  EXPECT_FALSE(with("The site shows me nothing about how much RAM is in use"));
+  EXPECT_FALSE(with("It was the RAM, with 64 GB instead of 16 it runs"));
+}
+
+TEST(Diagnose, what_is_said_to_be_well_clears_what_stands_before_it) {
+  const auto clears = [](std::int64_t well, bool denies_growth) {
+    Case given;
+    model::TextFile file{.name = "log", .bytes = 10, .lines = 9, .looks = model::TextLooks::kUnknown};
+    file.not_understood = file.not_understood_of_writer = model::SourceLine{"log", 4, "so I can't go on"};
+    file.last_not_understood = 4;
+    given.texts.files = {file};
+    given.texts.settings.push_back({.at = {"log", 1, "torch 2.6"}});  // of a kind that is known
+    given.texts.told = {{.at = {"log", well, "memory is lower"}, .kind = model::ToldKind::kIsWell}};
+    given.texts.told.front().denies_growth = denies_growth;
+    return !diagnose(given).trouble;
+  };
+  EXPECT_TRUE(clears(6, false));
+  EXPECT_FALSE(clears(2, false));
+  EXPECT_TRUE(clears(2, true));
+}
+
 TEST(Diagnose, what_is_of_no_known_kind_is_never_well) {
   for (const model::TextLooks looks : {model::TextLooks::kEmpty, model::TextLooks::kUnknown}) {
     Case given;

@@ -54,6 +54,7 @@ std::optional<model::Evidence> without_handled(const model::Evidence& texts) {
   handled.drop_from(left.library_errors);
   handled.drop_from(left.foreign);
   handled.drop_from(left.oom_mentions);
+  handled.drop_from(left.supposed);
   handled.drop_from(left.memory_words);
   handled.drop_from(left.told);
   handled.drop_from(left.other_errors);

@@ -58,6 +58,7 @@ struct TextFile {
   // The first sentence of prose in which something is said to be so, and that no reader made anything of; and the first
   // in which the writer says it of himself.
   std::optional<SourceLine> not_understood, not_understood_of_writer;
+  std::int64_t last_not_understood = 0;  // the line of the last such sentence
   std::string
       sample;  // all of a short text, else kSampleFirst bytes of its beginning, a line end, kSampleLast of its end
   friend bool operator==(const TextFile&, const TextFile&) = default;
@@ -72,6 +73,7 @@ struct Evidence {
   std::vector<HostKill> host_kills;
   std::vector<ShmError> shm_errors;
   std::vector<SourceLine> oom_mentions;  // prose that speaks of GPU memory that ran out
+  std::vector<SourceLine> supposed;      // errors whose own words give want of memory as a possible reason
   std::vector<SourceLine> memory_words;  // of trouble with some memory, whoever says so; not of what is above
   std::vector<ToldSentence> told;        // by people, of memory
   std::vector<SourceLine> other_errors;  // errors by their name or form alone, of whatever kind

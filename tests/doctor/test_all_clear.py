@@ -56,6 +56,25 @@ UNKNOWN = {
         "memory usage causing the system to kill the worker.\n"
     ),
     "a_signal_in_new_words": "step 3 loss 0.5\nlauncher: rank 2 went away: SIGKILL\n",
+    "an_error_that_supposes_memory": (
+        "Small images pass, large ones do not:\n\nRuntimeError: The workers are gone. Is there no message above? Then "
+        "your RAM may have been full. Use fewer workers or get more RAM!\n"
+    ),
+    "a_cure_that_is_named_after_memory": (
+        "BrokenPipeError: [Errno 32] Broken pipe\n\nA larger memory limit of the pod fixed it.\n"
+    ),
+    "an_assertion_of_a_setting": (
+        'Running this in the published image ends with\n\nassert "expandable_segments:True" not in conf\n\n'
+        "python3 -m tune.ppo \\\n   --micro_train_batch_size 1 \\\n   --gpu_memory_utilization 0.6\n"
+    ),
+    "a_question_that_others_ask": (
+        "With CUDA_VISIBLE_DEVICES set inside train.py\nit goes to card 0 all the same\n\n"
+        "> before import torch?\n\nthx, that was the reason\n"
+    ),
+    "a_comparison_that_is_no_health": (
+        "At first the memory usage is at 12 of 16 GB, after some minutes it drops.\n"
+        "So with larger pictures it blows up at once.\n"
+    ),
     "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
 }
 
@@ -92,6 +111,12 @@ NO_TROUBLE = {
     "a_trainer_that_finds_its_batch": (
         f"Currently training with a batch size of: 32\n{OOM}\nCurrently training with a batch size of: 28\n"
         "{'loss': 1.3, 'epoch': 0.5}\n"
+    ),
+    "another_error_on_a_card_with_memory": (
+        "We have one card with 24 GB of memory and nothing else on it.\n\nValueError: shapes do not agree\n"
+    ),
+    "a_source_that_handles_errors": (
+        "import torch\ntry:\n    y = x.cuda()\nexcept RuntimeError as error:\n    raise MemoryError(1) from error\n"
     ),
     "another_error": "step 3 loss 0.5\nValueError: shapes do not agree\n",
     "a_search_for_the_batch": (

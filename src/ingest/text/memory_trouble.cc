@@ -10,6 +10,7 @@
 #include "ingest/text/line_text.h"
 #include "ingest/text/memory_pressure.h"
 #include "ingest/text/refused_request.h"
+#include "ingest/text/sentence.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -244,9 +245,14 @@ bool is_only_possible(std::string_view low, std::size_t at) {
   return std::ranges::any_of(kIfs, [&](std::string_view word) { return before.contains(word); });
 }
 
-std::optional<Place> find_words(std::string_view low) {
+enum class Conditions { kExcuse, kCount };
+
+std::optional<Place> find_words(std::string_view low, Conditions conditions) {
+  const auto is_excused = [&](std::size_t at) {
+    return conditions == Conditions::kExcuse && is_only_possible(low, at);
+  };
   std::optional<Place> found = find_oom_word(low);
-  if (found && is_only_possible(low, found->begin)) found.reset();
+  if (found && is_excused(found->begin)) found.reset();
   if (found) return found;
   const Pairs pairs(low);
   if (const auto exhausted = find_exhausted_resource(low, pairs)) return exhausted;
@@ -256,7 +262,7 @@ std::optional<Place> find_words(std::string_view low) {
   for (const Place& failure : find_failures(low, pairs)) {
     for (const Place& name : names) {
       const std::size_t begin = std::min(name.begin, failure.begin);
-      if (in_one_sentence(low, name, failure) && !is_only_possible(low, begin))
+      if (in_one_sentence(low, name, failure) && !is_excused(begin))
         return Place{begin, std::max(name.end, failure.end)};
     }
   }
@@ -268,7 +274,13 @@ class MemoryTroubleReader final : public TextReader {
   void read(const LogLine& line, EvidenceSink& sink) override {
     if (sink.evidence().memory_words.size() >= kMostWords) return;
     const auto words = find_memory_trouble(line.text);
-    if (!words) return;
+    if (!words) {
+      auto& supposed = sink.evidence().supposed;
+      if (supposed.size() < kMostWords && names_error(line.text) && is_error_line(line.text) &&
+          supposes_memory_trouble(line.text))
+        supposed.push_back(sink.at(line));
+      return;
+    }
     model::SourceLine at = sink.at(line);
     at.text = std::string(*words);
     sink.add(sink.evidence().memory_words, std::move(at), "words of trouble with memory");
@@ -331,7 +343,7 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
   if (low.contains("not a failure")) return std::nullopt;  // TensorFlow's allocator, of a request that may be refused
   if (low.contains("% of free system memory")) return std::nullopt;  // a warning of TensorFlow's, of what it then gets
   if (is_passed_test(line)) return std::nullopt;
-  auto found = find_words(low);
+  auto found = find_words(low, Conditions::kExcuse);
   if (!found) found = find_sudden_end(line, low);
   if (!found) {
     if (const auto pressed = find_memory_pressure(low)) found = Place{pressed->first, pressed->second};
@@ -346,6 +358,22 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
   while (begin > 0 && within_letter(begin)) --begin;
   while (end < line.size() && within_letter(end)) ++end;
   return line.substr(begin, end - begin);
+}
+
+bool supposes_memory_trouble(std::string_view message) {
+  std::string low(trim(message));
+  std::ranges::transform(low, low.begin(), [](char letter) { return lower(letter); });
+  if (low.contains("static tls block")) return false;
+  if (find_words(low, Conditions::kCount)) return true;
+  // What an error goes on to say is of what it may come from, or of what may help.
+  const std::size_t first = low.find(". ");
+  if (first == kNowhere) return false;
+  const std::string_view hints = std::string_view(low).substr(first);
+  const std::vector<Place> names = find_names(hints, Pairs(hints));
+  return std::ranges::any_of(names, [&](const Place& name) {
+    const std::string_view word = hints.substr(name.begin, name.end - name.begin);
+    return word != "alloc" && word != "buffer" && word != "heap" && stands_alone(hints, name.begin, name.end);
+  });
 }
 
 bool names_error(std::string_view text) {

@@ -67,6 +67,21 @@ TEST(MemoryTrouble, is_seen_across_the_joint_of_a_line_read_in_pieces) {
   }
 }
 
+TEST(MemoryTrouble, is_supposed_where_an_error_says_when_it_would_be_that) {
+  for (const char* text :
+       {"RuntimeError: Workers are gone. If nothing stands above this, your RAM was full and one was killed.",
+        "IOError: cannot continue, may be out of memory", "ValueError: no result. Use fewer workers or get more RAM!"})
+    EXPECT_TRUE(supposes_memory_trouble(text)) << text;
+  for (const char* text :
+       {"RuntimeError: Pin memory thread exited unexpectedly", "KeyError: 'memory_key' is not in chat memory",
+        "CUDA error: an illegal memory access was encountered. Compile with TORCH_USE_CUDA_DSA",
+        "ValueError: shapes do not agree. Program is in a program of its own"})
+    EXPECT_FALSE(supposes_memory_trouble(text)) << text;
+  const auto supposed = [](const std::string& text) { return parse_text_evidence(text, "log").supposed.size(); };
+  EXPECT_EQ(supposed("RuntimeError: it died. If nothing is above, your RAM was full.\n"), 1u);
+  EXPECT_EQ(supposed("If you see an error, your RAM may be full.\n"), 0u) << "what is no error supposes nothing";
+}
+
 TEST(NamesError, by_its_form_alone) {
   for (const char* text : {"ValueError: bad", "cv2.error: OpenCV(4.5)", "Segmentation fault (core dumped)",
                            "bash: pyhton: command not found", "AssertionError", "KeyboardInterrupt"}) {

@@ -55,6 +55,7 @@ class PostReader final : public TextReader {
       example_lines_.insert(line.number);
     }
     ++lines_;
+    if (opens_or_closes_docstring(text)) in_docstring_ = !in_docstring_;
     if (keeps_graph(text)) sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, "keeps_graph"}, "remarks");
     // A traceback quotes one line of a statement, whatever that leaves open.
     if (is_error_line(text) || trim(text).starts_with("File \"")) open_ = 0;
@@ -81,6 +82,10 @@ class PostReader final : public TextReader {
     const bool goes_on =
         !paragraph_.empty() && last_length_ >= kWrapped && !ends_sentence(paragraph_) && !begins_item(text);
     if (!goes_on) end_paragraph(sink);
+    if (paragraph_.empty()) {
+      is_answer_ = trim(line.whole).starts_with('>');
+      is_comment_ = in_docstring_ || trim(line.whole).starts_with('#');
+    }
     if (!paragraph_.empty()) paragraph_ += ' ';
     begins_.emplace_back(paragraph_.size(), sink.at(line));
     paragraph_ += trim(text);
@@ -119,6 +124,7 @@ class PostReader final : public TextReader {
              (at.file == file_ && well_.contains(at.line) && !in_trouble_.contains(at.line));
     });
     std::erase_if(evidence.memory_words, is_no_report);
+    std::erase_if(evidence.supposed, [&](const model::SourceLine& at) { return is_aside(at); });
     std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_aside(at); });
     evidence.files.back().genre = genre;
     std::erase_if(evidence.told, [&](const ToldSentence& told) {
@@ -151,6 +157,15 @@ class PostReader final : public TextReader {
     return line.starts_with("- ") || line.starts_with("* ") || line.starts_with('>') || line.starts_with('#') ||
            (is_digit(line[0]) && line.contains(". "));
   }
+  // One mark of several lines of text within a program: three quotes that are not closed on their line.
+  static bool opens_or_closes_docstring(std::string_view text) {
+    const auto count = [&](std::string_view mark) {
+      int found = 0;
+      for (std::size_t at = text.find(mark); at != kNowhere; at = text.find(mark, at + mark.size())) ++found;
+      return found;
+    };
+    return (count("\"\"\"") + count("'''")) % 2 == 1;
+  }
   // Source that lists, raises or handles errors. What a traceback quotes is not taken out: it has a reader of its own.
   static bool is_source(std::string_view text) { return is_code(text) && names_a_failure(text); }
 
@@ -177,8 +192,20 @@ class PostReader final : public TextReader {
 
   void take(Sentence& sentence, const model::SourceLine& at, EvidenceSink& sink) {
     if (in_wish_ && !sentence.is_of_writer()) sentence.mood = Mood::kHypothetical;
-    ++moods_[sentence.mood];
+    // What is quoted, somebody else asks.
+    if (!is_answer_ || sentence.mood != Mood::kAsked) ++moods_[sentence.mood];
     auto told = read_told(sentence, before_);
+    // What a question says before it asks counts as said, where it is of trouble or nobody can tell whose words it is.
+    bool is_said = sentence.mood == Mood::kAsserted;
+    if (const auto said = said_before_question(sentence)) {
+      auto before_it = read_told(*said, before_);
+      const bool is_of_trouble =
+          before_it && (before_it->kind == ToldKind::kRises || before_it->kind == ToldKind::kTrouble);
+      if (is_of_trouble || (before_it && !sentence.can_tell_writer() && before_it->kind != ToldKind::kIsWell)) {
+        told = std::move(before_it);
+        is_said = said->mood == Mood::kAsserted;
+      }
+    }
     if (is_about_a_page(sentence)) {
       ++document_marks_;
       is_page_ = true;
@@ -206,10 +233,14 @@ class PostReader final : public TextReader {
       sink.add(sink.evidence().remarks, {at, {}, std::string(cause)}, "remarks");
       sink.evidence().remarks.back().at.text = cut_text(sentence.text, sink.limits().longest_quote);
     }
+    if (sentence.mood == Mood::kAsserted && !is_comment_ &&
+        (sentence.words.size() >= kFewestOfReport || !sentence.can_tell_writer()))
+      tells_something_ = true;
     if (!told && sentence.mood == Mood::kAsserted && sentence.words.size() >= kFewestOfReport) {
       const model::SourceLine where{at.file, at.line, cut_text(sentence.text, sink.limits().longest_quote)};
       model::TextFile& file = sink.evidence().files.back();
       if (!file.not_understood) file.not_understood = where;
+      file.last_not_understood = where.line;
       if (!file.not_understood_of_writer && sentence.is_of_writer() && !is_of_intent(sentence))
         file.not_understood_of_writer = where;
     }
@@ -217,8 +248,9 @@ class PostReader final : public TextReader {
       told->at = at;
       told->at.text = cut_text(sentence.text, sink.limits().longest_quote);
       // In a question, what others answer is no report either.
-      const bool is_report = sentence.mood == Mood::kAsserted && !is_of_intent(sentence);
-      if (is_report) (sentence.is_of_writer() ? reports_by_writer_ : reports_).insert(at.line);
+      const bool is_report = is_said && !is_of_intent(sentence);
+      const bool is_of_writer = sentence.is_of_writer() || (!is_answer_ && !sentence.can_tell_writer());
+      if (is_report) (is_of_writer ? reports_by_writer_ : reports_).insert(at.line);
       if (sink.evidence().told.size() < kMostTold) sink.evidence().told.push_back(*told);
       before_ = std::move(told);
     }
@@ -241,7 +273,7 @@ class PostReader final : public TextReader {
     const int asserted = count(Mood::kAsserted), asked = count(Mood::kAsked);
     const int not_happened = count(Mood::kHypothetical) + count(Mood::kInstruction);
     if (document_marks_ > 0 && !is_report_) return model::Genre::kDocument;
-    if (handling_lines_ > 0 && code_lines_ * 2 > lines_) return model::Genre::kSource;
+    if (handling_lines_ > 0 && code_lines_ * 2 > lines_ && !tells_something_) return model::Genre::kSource;
     if (asked > 0) return model::Genre::kQuestion;
     if (program_lines_.empty() && !is_report_ && by_writer_ == 0 && not_happened > 0 && not_happened >= asserted)
       return model::Genre::kDocument;
@@ -253,6 +285,9 @@ class PostReader final : public TextReader {
   std::string paragraph_;
   std::vector<std::pair<std::size_t, model::SourceLine>> begins_;  // of its lines: where in it, and which
   std::size_t last_length_ = 0;
+  bool tells_something_ = false;  // prose beside the source
+  bool in_docstring_ = false, is_comment_ = false;
+  bool is_answer_ = false;  // the paragraph stands behind ">"
   bool in_wish_ = false, announces_ = false, is_report_ = false;
   bool is_page_ = false;  // a document says so of itself; "refer to the documentation" is said anywhere
   Example example_ = Example::kNone;

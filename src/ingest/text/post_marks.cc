@@ -32,6 +32,18 @@ bool is_wish(std::string_view heading) {
   return contains_any(heading, kWishes);
 }
 
+// Where a page lies says nothing of what names it.
+std::string without_addresses(std::string_view line) {
+  std::string left(line);
+  for (std::size_t at = left.find("://"); at != std::string::npos; at = left.find("://", at)) {
+    std::size_t begin = at;
+    while (begin > 0 && is_letter(left[begin - 1])) --begin;
+    left.erase(begin, left.find_first_of(" \t)>\"'", at) - begin);
+    at = begin;
+  }
+  return left;
+}
+
 bool is_of_document(std::string_view line) {
   static constexpr auto kMarks = std::to_array<std::string_view>(
       {"what changed",    "## summary",    "## overview",   "## why",          "## validation", "## test plan",
@@ -39,7 +51,8 @@ bool is_of_document(std::string_view line) {
        "## details",      "documentation", "- [x] ",        "- [ ] ",          "lgtm",          "@@ -",
        "feature request", "## proposal",   "review thread", "## requirements", "## usage",      "## installation",
        "## what",         "docs/",         "## how "});
-  if (contains_any(line, kMarks)) return true;
+  if (contains_any(line, kMarks) && (!line.contains("://") || contains_any(without_addresses(line), kMarks)))
+    return true;
   const std::string_view text = trim(line);
   // A list of changes: "### Fixed"
   for (const std::string_view heading : {"### Added", "### Fixed", "### Changed", "### Removed", "### Deprecated",
@@ -97,7 +110,8 @@ bool keeps_graph(std::string_view text) {
 }
 
 bool is_of_intent(const Sentence& sentence) {
-  return sentence.has_word({"want", "wonder", "wondering", "question", "curious", "plan", "planning", "like"});
+  return sentence.has_stem({"want"}) ||
+         sentence.has_word({"wonder", "wondering", "question", "curious", "plan", "planning", "like"});
 }
 
 }  // namespace vramfit::ingest

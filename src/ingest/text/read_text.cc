@@ -343,6 +343,7 @@ void merge_evidence(model::Evidence& into, model::Evidence&& other) {
   append(into.host_kills, other.host_kills);
   append(into.shm_errors, other.shm_errors);
   append(into.oom_mentions, other.oom_mentions);
+  append(into.supposed, other.supposed);
   append(into.memory_words, other.memory_words);
   append(into.told, other.told);
   append(into.other_errors, other.other_errors);

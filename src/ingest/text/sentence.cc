@@ -136,6 +136,14 @@ bool Sentence::is_of_writer() const {
   return has_word({"i", "i'm", "i've", "i'd", "my", "me", "we", "we've", "our", "us", "mine"});
 }
 
+bool Sentence::can_tell_writer() const {
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte >= 0xce && byte <= 0xdf) || (byte >= 0xe3 && byte <= 0xed)) return false;
+  }
+  return true;
+}
+
 bool is_code(std::string_view raw) {
   std::string_view line = trim(raw);
   if ((line.starts_with('+') || line.starts_with('-')) && line.size() > 1 && line[1] != '-')
@@ -308,16 +316,34 @@ std::optional<Mood> mood_of_question(const Sentence& sentence) {
   return std::nullopt;
 }
 
+// "Any way to run it with less?", whose mark is mostly forgotten.
+bool asks_for_any(const Sentence& sentence) {
+  return sentence.words.size() > 1 && sentence.words[0] == "any" &&
+         sentence.find_stem({"way", "idea", "chance", "help", "hint", "tip", "suggestion", "thought"}, 1) == 1;
+}
+
 Mood mood_of(const Sentence& sentence) {
   const bool is_question = sentence.text.ends_with('?') || sentence.text.ends_with("\xef\xbc\x9f");
   if (const auto mood = is_question ? mood_of_question(sentence) : std::nullopt) return *mood;
   if (is_question) return Mood::kAsked;
   const bool wonders =
-      sentence.has_stem({"wonder"}) || (sentence.has_word({"question"}) && sentence.is_of_writer()) ||
+      sentence.has_stem({"wonder"}) || asks_for_any(sentence) ||
+      (sentence.has_word({"know"}) && sentence.has_word({"like", "want", "love"})) ||
+      (sentence.has_word({"question"}) && sentence.is_of_writer()) ||
       (sentence.has_word({"could", "can", "would"}) && sentence.has_word({"you", "someone", "anyone"}));
   if (wonders) return Mood::kAsked;
   if (begins_as_instruction(sentence)) return Mood::kInstruction;
   return is_hypothetical(sentence) ? Mood::kHypothetical : Mood::kAsserted;
+}
+
+// "How much does it need, 24 GB?": nothing is said before it asks.
+bool asks_from_its_first_word(const Sentence& sentence) {
+  static constexpr auto kAsking = std::to_array<std::string_view>(
+      {"how",  "what", "why",  "which", "who",   "where",  "whose",   "is",    "are",    "was",
+       "were", "do",   "does", "did",   "can",   "could",  "should",  "would", "will",   "has",
+       "have", "may",  "must", "am",    "isn't", "aren't", "doesn't", "don't", "didn't", "can't"});
+  if (asks_for_any(sentence)) return true;
+  return !sentence.words.empty() && std::ranges::find(kAsking, sentence.words.front()) != kAsking.end();
 }
 
 // The length of what ends a sentence at `at`; 0: nothing does.
@@ -342,6 +368,17 @@ std::size_t end_of_sentence(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
+
+std::optional<Sentence> said_before_question(const Sentence& question) {
+  if (question.mood != Mood::kAsked || asks_from_its_first_word(question)) return std::nullopt;
+  std::size_t end = question.text.rfind(',');
+  if (end == kNowhere) end = question.text.rfind("\xef\xbc\x8c");
+  if (end == kNowhere) return std::nullopt;
+  Sentence said{.text = question.text.substr(0, end), .line = question.line, .last_line = question.last_line};
+  said.words = split_words(said.text);
+  said.mood = is_hypothetical(said) ? Mood::kHypothetical : Mood::kAsserted;
+  return said;
+}
 
 std::vector<Sentence> split_sentences(std::string_view raw, std::int64_t line, std::int64_t last_line) {
   std::vector<Sentence> sentences;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,12 @@ struct Sentence {
   bool has_stem(std::initializer_list<std::string_view> stems) const { return find_stem(stems) < words.size(); }
   bool has_word(std::initializer_list<std::string_view> any) const { return find_word(any) < words.size(); }
   bool is_of_writer() const;  // "I", "my", "we": what somebody saw
+  // Whether such words would be known: of a script that is not Latin they are not.
+  bool can_tell_writer() const;
 };
+
+// What a question says before it asks: "memory climbs until it is killed, how can I fix it?" None: it only asks.
+std::optional<Sentence> said_before_question(const Sentence& question);
 
 // A line of a program's source, a shell's or a diff's; `line` is without prefix.
 bool is_code(std::string_view line);

@@ -17,20 +17,33 @@ constexpr std::size_t kJudgedBytes = 64 << 10;
 constexpr std::size_t kJudgedLine = 400;
 
 // What a line of a training or a server counts, beside a number.
-constexpr std::array<std::string_view, 24> kCounted{"epoch",   "step",     "steps",  "iter",  "iteration",  "loss",
-                                                    "acc",     "accuracy", "lr",     "train", "training",   "val",
-                                                    "eval",    "batch",    "bleu",   "miou",  "throughput", "it/s",
-                                                    "samples", "reward",   "tokens", "fps",   "s/it",       "ppl"};
+constexpr std::array<std::string_view, 25> kCounted{
+    "epoch",   "step",     "steps",  "iter", "iteration", "loss", "acc",   "accuracy",   "lr",
+    "train",   "training", "val",    "eval", "batch",     "bleu", "miou",  "throughput", "it/s",
+    "samples", "reward",   "tokens", "fps",  "s/it",      "ppl",  "passed"};
+
+// A mark of quoted words, "> ", is what people put before each other's sentences, and no program's.
+bool has_prefix_of_program(std::string_view line) {
+  const std::string_view prefix = line.substr(0, parse_log_prefix(line).length);
+  return std::ranges::any_of(prefix, [](char letter) { return is_word(letter); });
+}
 
 bool is_word_or_slash(char letter) { return is_letter(letter) || letter == '/'; }
 
+// "train_loss=0.31", "step 4", "epoch [3/10]", "4.71it/s": what is counted, and its number beside it.
 bool counts(std::string_view line) {
-  if (std::ranges::none_of(line, is_digit)) return false;
+  if (std::ranges::none_of(line, is_digit) || is_code(line)) return false;
   Cursor cursor(line);
   while (!cursor.at_end()) {
+    const std::size_t begin = cursor.position();
     const std::string_view word = cursor.take_while(is_word_or_slash);
-    if (std::ranges::any_of(kCounted, [&](std::string_view known) { return same_ignoring_case(word, known); }))
-      return true;
+    if (std::ranges::any_of(kCounted, [&](std::string_view known) { return same_ignoring_case(word, known); })) {
+      const std::string_view before = trim(line.substr(0, begin));
+      Cursor behind = cursor;
+      behind.take_while([](char letter) { return is_word_or_slash(letter) || letter == '_'; });
+      behind.take_while([](char letter) { return !is_word(letter) && letter != '.'; });
+      if (is_digit(behind.peek()) || (!before.empty() && is_digit(before.back()))) return true;
+    }
     cursor.take_while([](char letter) { return !is_word_or_slash(letter); });
   }
   return false;
@@ -72,8 +85,8 @@ model::TextLooks LooksOfText::judge() const {
     const std::string line = clean_line(rest.substr(0, std::min(end, kJudgedLine))).text;
     // Somebody who writes of epochs in prose has no log there: a program says the same again, with other numbers.
     const bool is_of_log =
-        parse_log_prefix(line).length > 0 || (counts(line) && (!is_prose(line) || begins_with_count(line) ||
-                                                               !sentences.insert(without_numbers(line)).second));
+        has_prefix_of_program(line) || (counts(line) && (!is_prose(line) || begins_with_count(line) ||
+                                                         !sentences.insert(without_numbers(line)).second));
     if (is_of_log) return model::TextLooks::kLog;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }

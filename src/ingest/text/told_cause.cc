@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ingest/text/cursor.h"
+#include "ingest/text/told_memory.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -206,10 +207,25 @@ bool says_cure(const Sentence& sentence) {
                                  "\xe5\xb0\xb1\xe8\xa1\x8c"});
 }
 
+bool is_of_spelled_word(char letter) { return is_letter(letter) || static_cast<unsigned char>(letter) >= 0x80; }
+
+// "--shm-size", "max_memory", "more RAM": a word or a part of an option that is memory's name.
+bool names_memory_setting(const Sentence& sentence) {
+  for (const std::string& word : sentence.words) {
+    Cursor cursor(word);
+    while (!cursor.at_end()) {
+      if (is_name_of_memory(cursor.take_while(is_of_spelled_word))) return true;
+      cursor.take_while([](char letter) { return !is_of_spelled_word(letter); });
+    }
+  }
+  return false;
+}
+
 void add_cures(const Sentence& sentence, std::vector<std::string_view>& causes) {
   if (sentence.has_stem({"adam"}) && sentence.has_stem({"sgd"}) && says_fails(sentence))
     causes.push_back("told_cause_optimizer_state_first_step");
   if (!says_cure(sentence)) return;
+  if (names_memory_setting(sentence)) causes.push_back("told_memory_cured");
   for (const Cure& cure : kCures) {
     if (contains_ignoring_case(sentence.text, cure.words)) causes.push_back(cure.told);
   }
@@ -219,15 +235,9 @@ void add_cures(const Sentence& sentence, std::vector<std::string_view>& causes) 
 
 std::vector<std::string_view> told_causes(const Sentence& sentence) {
   std::vector<std::string_view> causes;
-  if (sentence.mood == Mood::kAsked) {  // what stands before the question is said: "all are on gpu 0, can I choose?"
-    const auto last = std::ranges::find(sentence.words.rbegin(), sentence.words.rend(), ",");
-    std::size_t end = sentence.text.rfind(',');
-    if (end == kNowhere) end = sentence.text.rfind("\xef\xbc\x8c");
-    if (last == sentence.words.rend() || end == kNowhere) return causes;
-    Sentence said{.text = sentence.text.substr(0, std::min(end, sentence.text.size())),
-                  .words = {sentence.words.begin(), last.base() - 1},
-                  .mood = Mood::kAsserted};
-    return told_causes(said);
+  if (sentence.mood == Mood::kAsked) {  // "all are on gpu 0, can I choose?"
+    const auto said = said_before_question(sentence);
+    return said ? told_causes(*said) : causes;
   }
   if (sentence.mood == Mood::kAsserted || has_any_part(sentence, {"be solved", "be fixed", "be resolved"}))
     add_cures(sentence, causes);

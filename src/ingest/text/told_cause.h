@@ -20,6 +20,8 @@ namespace vramfit::ingest {
 //   told_long_input    inputs that are longer than the rest
 //   told_logits        logits over the whole vocabulary
 //   told_server_share  a server's share of the card was tuned
+//   told_cause_LABEL   what cures the cause of this label made it go
+//   told_memory_cured  what made it go is named after some memory: "fixed with --shm-size=8g"
 //   told_allocator     a setting of PyTorch's allocator is what fails
 std::vector<std::string_view> told_causes(const Sentence& sentence);
 

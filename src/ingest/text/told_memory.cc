@@ -15,18 +15,6 @@ using model::ToldKind;
 using model::ToldOf;
 using model::ToldSentence;
 
-bool is_name_of_memory(std::string_view word) {
-  for (const std::string_view name :
-       {"memory", "memory's", "vram", "ram", "mem", "memories", "hbm", "gtt", "swap", "rss", "shm"}) {
-    if (word == name) return true;
-  }
-  // "gpu-memory", "ram/vram", and "ooms", which says what it did too
-  return word.starts_with("oom") || word.contains("vram") ||
-         (word.contains("memory") && !word.contains('(') && !word.contains('_') && !word.contains("efficient")) ||
-         word.contains("显存") || word.contains("内存") || word.contains("speicher") || word.contains("mémoire") ||
-         word.contains("memoria") || word.contains("memória") || word.contains("памят") || word.contains("メモリ") ||
-         word.contains("메모리") || word.contains("記憶體");
-}
 bool is_name_of_card(std::string_view word) {
   return word == "gpu" || word == "gpus" || word == "gpu's" || word == "card" || word == "cuda" ||
          word == "nvidia-smi" || word == "gpu0" || word == "device" || word.starts_with("gpu-") || word == "mps";
@@ -206,6 +194,19 @@ bool says_cured(const Sentence& sentence) {
 }
 
 }  // namespace
+
+bool is_name_of_memory(std::string_view word) {
+  for (const std::string_view name :
+       {"memory", "memory's", "vram", "ram", "mem", "memories", "hbm", "gtt", "swap", "rss", "shm"}) {
+    if (word == name) return true;
+  }
+  // "gpu-memory", "ram/vram", and "ooms", which says what it did too
+  return word.starts_with("oom") || word.contains("vram") ||
+         (word.contains("memory") && !word.contains('(') && !word.contains('_') && !word.contains("efficient")) ||
+         word.contains("显存") || word.contains("内存") || word.contains("speicher") || word.contains("mémoire") ||
+         word.contains("memoria") || word.contains("memória") || word.contains("памят") || word.contains("メモリ") ||
+         word.contains("메모리") || word.contains("記憶體");
+}
 
 std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optional<ToldSentence>& before) {
   ToldSentence told{.at = {}, .kind = ToldKind::kMentioned, .of = whose(sentence)};

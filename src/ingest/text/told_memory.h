@@ -10,6 +10,9 @@
 
 namespace vramfit::ingest {
 
+// "memory", "vram", "shm", "ooms", in whatever language; in lower case.
+bool is_name_of_memory(std::string_view word);
+
 // Nothing: it does not speak of memory, nor of anything that stopped. `before`: what the sentence before it told, to
 // which "it" refers. The place is left open.
 std::optional<model::ToldSentence> read_told(const Sentence& sentence,

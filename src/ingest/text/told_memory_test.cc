@@ -104,6 +104,28 @@ TEST(ToldCause, is_what_the_writer_saw_and_not_what_is_asked) {
   EXPECT_TRUE(is_told("Training passes, but the validation runs out of memory.", "told_train_works"));
 }
 
+TEST(ToldCause, is_a_cure_that_is_named_after_memory) {
+  for (const char* text :
+       {"I fixed it with `docker run --shm-size=64g`", "Setting max_memory solved it.", "More RAM in the pod helped."})
+    EXPECT_TRUE(is_told(text, "told_memory_cured")) << text;
+  for (const char* text : {"I fixed it with a newer driver.", "Does --shm-size help?", "A program of mine works now.",
+                           "Any way to run it with less GPU memory when that works, I have 16GB"})
+    EXPECT_FALSE(is_told(text, "told_memory_cured")) << text;
+}
+
+TEST(Question, says_what_stands_before_it_asks) {
+  const auto said = [](std::string_view text) {
+    const auto before = said_before_question(split_sentences(text, 1, 1).at(0));
+    return before && before->mood == Mood::kAsserted ? before->text : "";
+  };
+  EXPECT_EQ(said("Memory climbs until it is killed, how can I fix it?"), "Memory climbs until it is killed");
+  EXPECT_EQ(said("显存一直涨，为什么？"), "显存一直涨");
+  EXPECT_EQ(said("How much memory does it need, 24 GB?"), "");
+  EXPECT_EQ(said("Any idea, anybody?"), "");
+  EXPECT_EQ(said("If I used a smaller one, would it fit?"), "");
+  EXPECT_EQ(said("It is so."), "");
+}
+
 TEST(LoopPrint, is_memory_by_its_unit_its_label_or_the_call) {
   const auto read = [](const std::string& line, int rounds, bool rises, const std::string& before = "") {
     std::string text = before;
@@ -138,6 +160,45 @@ TEST(Post, takes_out_what_did_not_happen) {
   EXPECT_EQ(kills("## Summary\nThe message will now read\n\n    job 3 was killed by the OOM killer\n"), 0u);
   EXPECT_EQ(kills("I see\n\n    job 3 was killed by the OOM killer\n"), 1u);
   EXPECT_EQ(parse_text_evidence("Does it need a card with 24 GB?\n", "post").files[0].genre, model::Genre::kQuestion);
+}
+
+TEST(Post, is_a_question_or_a_source_only_if_its_writer_says_nothing_else) {
+  const auto file = [](const std::string& text) { return parse_text_evidence(text, "post").files.at(0); };
+  EXPECT_EQ(file("It runs on the other card.\n\n> is it set before the import?\n\nthat was it\n").genre,
+            model::Genre::kNone)
+      << "somebody else asks";
+  const std::string source = "try:\n    load()\nexcept MemoryError as error:\n    raise OSError(error)\n";
+  EXPECT_EQ(file(source).genre, model::Genre::kSource);
+  EXPECT_EQ(file("def load():\n    \"\"\"Gets all of it.\n\n    It is read as a whole, whatever it says.\n    "
+                 "\"\"\"\n    # it is not there for all of them\n    a = b(1)\n    c = d(2)\n" +
+                 source)
+                .genre,
+            model::Genre::kSource)
+      << "it speaks of itself";
+  EXPECT_EQ(file("This one fails for us since yesterday:\n\n" + source).genre, model::Genre::kNone);
+  EXPECT_EQ(file("运行下面的脚本就报错：\n\n" + source).genre, model::Genre::kNone);
+  EXPECT_NE(file("It is so, see https://pytorch.org/docs/stable/notes/faq.html\n").genre, model::Genre::kDocument);
+}
+
+TEST(Post, of_a_script_without_known_pronouns_is_its_writers) {
+  const auto told = [](const std::string& text) {
+    const auto evidence = parse_text_evidence(text, "post");
+    return evidence.told.empty() ? -1 : static_cast<int>(evidence.told.front().kind);
+  };
+  EXPECT_EQ(told("停掉以后其它几张卡还占着显存\n有什么好的办法？\n"), static_cast<int>(ToldKind::kMentioned));
+  EXPECT_EQ(told("> 停掉以后其它几张卡还占着显存\n\n有什么好的办法？\n"), -1);
+  EXPECT_EQ(told("GPU memory grows with every epoch until it dies, how do I fix it?\n"),
+            static_cast<int>(ToldKind::kRises));
+}
+
+TEST(Looks, are_of_a_log_by_what_is_counted_and_not_by_a_quotation_or_an_option) {
+  const auto looks = [](const std::string& text) { return parse_text_evidence(text, "post").files.at(0).looks; };
+  for (const char* text : {"train_loss=0.31 val_acc=0.7\n", "Epoch [3/10] loss: 0.2\n", "100%|###| 7/7 [4.71it/s]\n",
+                           "2024-05-01 10:00:00 ready\n", "===== 209 passed, 5 skipped in 4s =====\n"})
+    EXPECT_EQ(looks(text), model::TextLooks::kLog) << text;
+  for (const char* text :
+       {"> it is so\n", "  --micro_train_batch_size 1 \\\n", "With os.environ['A']='1' (or 2) put into train.py\n"})
+    EXPECT_EQ(looks(text), model::TextLooks::kUnknown) << text;
 }
 
 }  // namespace
