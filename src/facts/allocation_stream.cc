@@ -7,30 +7,18 @@
 #include <string_view>
 #include <utility>
 
+#include "facts/block_owner.h"
 #include "facts/recordings.h"
 #include "liveness/lifetimes.h"
-#include "liveness/owners.h"
 
 namespace vramfit::facts {
 namespace {
 
 using liveness::CardHistory;
 using liveness::EventIndex;
-using model::BlockOwner;
 
 // More than that is a recording of minutes, whose blocks would take longer to play than a run takes.
 constexpr std::size_t kMostBlocksPlayed = 600000;
-
-BlockOwner owner_of_block(const liveness::Block& block) {
-  const std::string_view owner = liveness::owner_name(block);
-  if (owner == "weights") return BlockOwner::kWeights;
-  if (owner == "gradients") return BlockOwner::kGradients;
-  if (owner == "optimizer") return BlockOwner::kOptimizer;
-  if (owner == "inputs") return BlockOwner::kInputs;
-  if (owner == "activations" || owner == "KV cache") return BlockOwner::kActivations;
-  if (owner == "workspaces") return BlockOwner::kWorkspaces;
-  return owner == "loaded" || liveness::is_model_state(block) ? BlockOwner::kBuffers : BlockOwner::kTemporaries;
-}
 
 struct Passes {
   std::vector<model::StreamPass> whole;
@@ -153,7 +141,7 @@ std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunF
     if (block.born >= end) break;
     const bool is_freed = block.freed && block.died < end;
     stream->blocks.push_back({block.born, is_freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
-                              block.size.count(), block.phase, block.stage, owner_of_block(block), block.product});
+                              block.size.count(), block.phase, block.stage, block_owner(block), block.product});
   }
   stream->modules = std::move(modules).take();
   stream->torch_version = torch_version;

@@ -16,31 +16,36 @@ using model::Recording;
 
 namespace {
 
-std::string_view untagged_name(const Block& block) {
+constexpr auto kOwnerNames = std::to_array<std::string_view>(
+    {"weights", "gradients", "optimizer", "inputs", "activations", "workspaces", "buffers", "EMA copies",
+     "fp32 masters", "quantization state", "KV cache", "other models", "temporaries", "loaded", "other tensors"});
+static_assert(kOwnerNames.size() == static_cast<std::size_t>(Owner::kOtherTensors) + 1);
+
+Owner owner_of_untagged(const Block& block) {
   switch (block.stage) {
     case VF_STAGE_FORWARD:
-      return "activations";
+      return Owner::kActivations;
     case VF_STAGE_INPUT:
-      return "inputs";
+      return Owner::kInputs;
     case VF_STAGE_BACKWARD:
     case VF_STAGE_OPTIMIZER:
-      return "temporaries";
+      return Owner::kTemporaries;
     default:
       break;
   }
-  if (block.scope != 0) return "activations";
-  return block.phase == VF_PHASE_LOAD ? "loaded" : "other tensors";
+  if (block.scope != 0) return Owner::kActivations;
+  return block.phase == VF_PHASE_LOAD ? Owner::kLoaded : Owner::kOtherTensors;
 }
 
 // What the rows of an owner are named after: the module that made activations, the holder of what stands for itself.
-std::uint32_t name_of(const Block& block, std::string_view owner) {
+std::uint32_t name_of(const Block& block) {
   switch (block.owner) {
     case VF_OWNER_AVERAGE:
     case VF_OWNER_CACHE:
     case VF_OWNER_OTHER_MODEL:
       return block.tag;
     default:
-      return owner == "activations" ? block.scope : 0;
+      return owner_of(block) == Owner::kActivations ? block.scope : 0;
   }
 }
 
@@ -81,36 +86,38 @@ SegmentUse measure_free_space(const CardHistory& history, EventIndex at) {
 
 }  // namespace
 
-std::string_view owner_name(const Block& block) {
+Owner owner_of(const Block& block) {
   switch (block.owner) {
     case VF_OWNER_WEIGHT:
-      return "weights";
+      return Owner::kWeights;
     case VF_OWNER_GRADIENT:
-      return "gradients";
+      return Owner::kGradients;
     case VF_OWNER_OPTIMIZER:
-      return "optimizer";
+      return Owner::kOptimizer;
     case VF_OWNER_INPUT:
-      return "inputs";
+      return Owner::kInputs;
     case VF_OWNER_ACTIVATION:
-      return "activations";
+      return Owner::kActivations;
     case VF_OWNER_WORKSPACE:
-      return "workspaces";
+      return Owner::kWorkspaces;
     case VF_OWNER_BUFFER:
-      return "buffers";
+      return Owner::kBuffers;
     case VF_OWNER_AVERAGE:
-      return "EMA copies";
+      return Owner::kAverages;
     case VF_OWNER_MASTER:
-      return "fp32 masters";
+      return Owner::kMasters;
     case VF_OWNER_QUANTIZATION:
-      return "quantization state";
+      return Owner::kQuantization;
     case VF_OWNER_CACHE:
-      return "KV cache";
+      return Owner::kCache;
     case VF_OWNER_OTHER_MODEL:
-      return "other models";
+      return Owner::kOtherModels;
     default:
-      return untagged_name(block);
+      return owner_of_untagged(block);
   }
 }
+
+std::string_view owner_name(const Block& block) { return kOwnerNames[static_cast<std::size_t>(owner_of(block))]; }
 
 bool is_model_state(const Block& block) {
   switch (block.owner) {
@@ -136,7 +143,7 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
     if (!block.lives_at(at)) continue;
     const Recording& recording = recordings[static_cast<std::size_t>(block.process)];
     const std::string owner(owner_name(block));
-    ModuleSum& sum = by_owner[owner][unwrapped_name(recording.text(name_of(block, owner)))];
+    ModuleSum& sum = by_owner[owner][unwrapped_name(recording.text(name_of(block)))];
     sum.bytes += block.size;
     ++sum.blocks;
     if (block.line != 0) sum.lines[std::string(recording.text(block.line))] += block.size;

@@ -32,6 +32,27 @@ std::vector<model::OwnerRow> find_owners(const CardHistory& history, EventIndex 
 std::vector<model::LineRow> find_lines(const CardHistory& history, EventIndex at,
                                        std::span<const model::Recording> recordings, std::size_t limit);
 
+enum class Owner {
+  kWeights,
+  kGradients,
+  kOptimizer,
+  kInputs,
+  kActivations,
+  kWorkspaces,
+  kBuffers,
+  kAverages,
+  kMasters,
+  kQuantization,
+  kCache,
+  kOtherModels,
+  kTemporaries,
+  kLoaded,
+  kOtherTensors
+};
+
+// What its tag says, or else the stage in which it was allocated.
+Owner owner_of(const Block& block);
+
 // "weights", "gradients", ... : what the result calls the owner of a block.
 std::string_view owner_name(const Block& block);
 

@@ -109,6 +109,11 @@ struct Holdings {
 };
 Bytes sum(const Holdings& holdings);
 
+// Where a block's bytes are counted.
+inline constexpr std::array<Bytes Holdings::*, kBlockOwnerCount> kHoldingOfOwner = {
+    &Holdings::weights, &Holdings::buffers,     &Holdings::gradients,  &Holdings::optimizer,
+    &Holdings::inputs,  &Holdings::activations, &Holdings::workspaces, &Holdings::temporaries};
+
 // The instant at which one stage of one phase held most.
 struct StagePeak {
   std::string phase;  // "train", "validate", ...
@@ -281,7 +286,7 @@ struct Job {
   std::string root_class;
   std::int64_t parameters = 0;
   Bytes parameter_bytes;
-  bool has_batch_norm = false;
+  bool has_batch_norm = false;  // that trains
   std::vector<LoaderFacts> loaders;
   std::vector<BlockLevel> levels;           // coarse to fine; empty when no module was seen
   std::optional<StepModules> step_modules;  // empty when no whole step was seen, or several processes share the card

@@ -21,11 +21,6 @@ namespace {
 using model::BlockOwner;
 using model::StreamBlock;
 
-constexpr std::array<base::Bytes model::Holdings::*, model::kBlockOwnerCount> kFields = {
-    &model::Holdings::weights,    &model::Holdings::buffers,    &model::Holdings::gradients,
-    &model::Holdings::optimizer,  &model::Holdings::inputs,     &model::Holdings::activations,
-    &model::Holdings::workspaces, &model::Holdings::temporaries};
-
 std::size_t index_of_stage(std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(model::kStageNames, name) - model::kStageNames.begin());
 }
@@ -33,7 +28,7 @@ std::size_t index_of_stage(std::string_view name) {
 base::Bytes bytes_of_owner(const model::Holdings& holdings, std::size_t owner) {
   // What an evaluation gathers was told apart from activations and temporaries.
   const bool may_be_gathered = owner == static_cast<std::size_t>(BlockOwner::kActivations);
-  return holdings.*kFields[owner] + (may_be_gathered ? holdings.gathered : base::Bytes());
+  return holdings.*model::kHoldingOfOwner[owner] + (may_be_gathered ? holdings.gathered : base::Bytes());
 }
 
 void find_shares(const std::vector<model::StagePeak>& before, const std::vector<model::StagePeak>& after,
