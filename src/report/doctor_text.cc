@@ -22,14 +22,14 @@ constexpr double kWorthShowing = 0.3;    // less probable ones get one line
 constexpr std::size_t kQuoteWidth = 74;  // of a line of the user's text
 constexpr std::size_t kMostEvidence = 6, kMostFixes = 4;
 
-std::string_view mark_of(Severity severity) {
+Mark mark_of(Severity severity) {
   switch (severity) {
     case Severity::kError:
-      return "[✗]";
+      return Mark::kBad;
     case Severity::kWarning:
-      return "[!]";
+      return Mark::kUnsure;
     default:
-      return "[?]";
+      return Mark::kUnknown;
   }
 }
 
@@ -110,7 +110,7 @@ void add_fixes(std::string& text, const Finding& finding, std::size_t most) {
 
 // The first one with all its advice; a further one with its evidence, and with what cures it best.
 void add_finding(std::string& text, const Finding& finding, bool first, bool verbose) {
-  text += "\n" + hanging(fmt::format("{} ", mark_of(finding.severity)),
+  text += "\n" + hanging(fmt::format("{} ", sign(mark_of(finding.severity))),
                          fmt::format("{} {} ({}, {:.0f}%)", finding.code, finding.title, finding.label,
                                      finding.confidence * 100));
   add_evidence(text, finding, verbose ? 1000 : first ? kMostEvidence : 2);
@@ -206,13 +206,13 @@ std::string fix_note(const model::Fix& fix) {
   return note;
 }
 
-std::string_view diagnosis_mark(const Diagnosis& diagnosis) {
-  if (!diagnosis.trouble) return diagnosis.other_failure ? "[–]" : "[✓]";
-  return diagnosis.findings.empty() ? "[?]" : mark_of(diagnosis.findings.front().severity);
+Mark diagnosis_mark(const Diagnosis& diagnosis) {
+  if (!diagnosis.trouble) return diagnosis.other_failure ? Mark::kAside : Mark::kGood;
+  return diagnosis.findings.empty() ? Mark::kUnknown : mark_of(diagnosis.findings.front().severity);
 }
 
 std::string diagnosis_to_text(const Diagnosis& diagnosis, const DoctorTextOptions& options) {
-  const std::string verdict = hanging(fmt::format("{} ", diagnosis_mark(diagnosis)), diagnosis.verdict);
+  const std::string verdict = hanging(fmt::format("{} ", sign(diagnosis_mark(diagnosis))), diagnosis.verdict);
   std::string text = verdict;
   add_findings(text, diagnosis, options.verbose);
   add_list(text, "What would tell more", diagnosis.give);

@@ -3,10 +3,10 @@
 #define VRAMFIT_REPORT_DOCTOR_TEXT_H
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/finding.h"
+#include "report/mark.h"
 
 namespace vramfit::report {
 
@@ -18,8 +18,7 @@ struct DoctorTextOptions {
 // "frees 1.20 GiB; costs time: none; apply as it is".
 std::string fix_note(const model::Fix& fix);
 
-// "[✗]", "[!]", "[?]" or "[✓]".
-std::string_view diagnosis_mark(const model::Diagnosis& diagnosis);
+Mark diagnosis_mark(const model::Diagnosis& diagnosis);
 
 std::string diagnosis_to_text(const model::Diagnosis& diagnosis, const DoctorTextOptions& options);
 

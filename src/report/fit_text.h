@@ -11,6 +11,8 @@ namespace vramfit::report {
 
 std::string fit_to_text(const model::FitResult& result, const TextOptions& options);
 
+Mark fit_verdict_mark(const model::FitResult& result);
+
 // "[✓] fp16 autocast, checkpoint 4 blocks fits NVIDIA GeForce GTX 1650: ..."
 std::string fit_verdict_line(const model::FitResult& result);
 

@@ -20,19 +20,6 @@ constexpr std::size_t kOwnerLineWidth = 22, kLeastOwnerWidth = 13, kOwnerAndName
 
 bool went_on_after_oom(const RunResult& result) { return result.oom && result.oom->caught; }
 
-std::string_view mark_of(const RunResult& result) {
-  switch (result.verdict) {
-    case Verdict::kFits:
-      return went_on_after_oom(result) ? "[!]" : "[✓]";
-    case Verdict::kBorderline:
-      return "[!]";
-    case Verdict::kNoCard:
-      return "[-]";
-    default:
-      return "[✗]";
-  }
-}
-
 std::string percent(base::Bytes part, base::Bytes whole) {
   if (whole.count() <= 0) return "";
   return fmt::format("{:.0f} %", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
@@ -306,8 +293,21 @@ std::string loading_sentence(const model::LoadingFacts& loading) {
                      to_string(*loading.to_come));
 }
 
+Mark verdict_mark(const RunResult& result) {
+  switch (result.verdict) {
+    case Verdict::kFits:
+      return went_on_after_oom(result) ? Mark::kUnsure : Mark::kGood;
+    case Verdict::kBorderline:
+      return Mark::kUnsure;
+    case Verdict::kNoCard:
+      return Mark::kNoCard;
+    default:
+      return Mark::kBad;
+  }
+}
+
 std::string verdict_line(const RunResult& result) {
-  return wrap(fmt::format("{} {}", mark_of(result), describe_verdict(result)), kPageWidth, 4);
+  return wrap(fmt::format("{} {}", sign(verdict_mark(result)), describe_verdict(result)), kPageWidth, 4);
 }
 
 std::string run_to_text(const RunResult& result, const TextOptions& options) {

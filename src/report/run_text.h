@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/run_result.h"
+#include "report/mark.h"
 
 namespace vramfit::report {
 
@@ -19,6 +20,8 @@ std::string run_to_text(const model::RunResult& result, const TextOptions& optio
 
 // "Llama was being moved to the card, at blocks.7.up: 23.00 GiB of it were there, 41.0 GiB were to come."
 std::string loading_sentence(const model::LoadingFacts& loading);
+
+Mark verdict_mark(const model::RunResult& result);
 
 // One line: "[✗] out of memory on NVIDIA GeForce GTX 1070 ..."
 std::string verdict_line(const model::RunResult& result);

@@ -39,7 +39,7 @@ vramfit_room(report
     modules_json.cc modules_text.cc page/module_section.cc page/module_table.cc page/network_drawing.cc page/network_layout.cc page/network_view.cc
     sweep_map.cc page/heat_map.cc page/sweep_lines.cc page/sweep_section.cc
     page/flame_chart.cc page/packed.cc page/trace_data.cc page/trace_section.cc
-  TESTS check_report_test.cc exports/exports_test.cc exports/tensorboard_test.cc page/packed_test.cc fit_text_test.cc layout_test.cc page/axis_test.cc page/html_test.cc page/network_layout_test.cc page/network_view_test.cc modules_text_test.cc run_json_test.cc run_text_test.cc sweep_map_test.cc plan_schema_text_test.cc verify_report_test.cc page/comparison_chart_test.cc page/heat_map_test.cc page/overlay_chart_test.cc page/plan_chart_test.cc page/sweep_section_test.cc exports/sweep_svg_test.cc site/index_page_test.cc watch_metrics_test.cc testing/schema_check.cc
+  TESTS check_report_test.cc exports/exports_test.cc exports/tensorboard_test.cc page/packed_test.cc fit_text_test.cc layout_test.cc page/axis_test.cc page/html_test.cc page/network_layout_test.cc page/network_view_test.cc modules_text_test.cc run_json_test.cc run_text_test.cc sweep_map_test.cc plan_schema_text_test.cc verify_report_test.cc page/comparison_chart_test.cc page/heat_map_test.cc page/overlay_chart_test.cc page/plan_chart_test.cc page/run_section_test.cc page/sweep_section_test.cc exports/sweep_svg_test.cc site/index_page_test.cc watch_metrics_test.cc testing/schema_check.cc
   ROOMS model)
 target_sources(vramfit_report PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/report_page_assets.cc"
   "${CMAKE_CURRENT_BINARY_DIR}/report_site_assets.cc")

@@ -95,13 +95,20 @@ std::string largest_line(const SweepSpec& spec, const model::Largest& largest) {
                      largest.fits ? fmt::format("; {} fits", *largest.fits) : "");
 }
 
+namespace {
+
+bool has_fitted(const Trial& trial) { return trial.state == TrialState::kDone && trial.result.fits(); }
+
+}  // namespace
+
+Mark sweep_verdict_mark(const SweepResult& result) {
+  return std::ranges::any_of(result.trials, has_fitted) ? Mark::kGood : Mark::kBad;
+}
+
 std::string sweep_verdict_line(const SweepResult& result) {
-  std::size_t fits = 0, done = 0;
-  for (const Trial& trial : result.trials) {
-    done += trial.state == TrialState::kDone ? 1 : 0;
-    fits += trial.state == TrialState::kDone && trial.result.fits() ? 1 : 0;
-  }
-  std::string line = fmt::format("{} {} of {} trials fit", fits > 0 ? "[✓]" : "[✗]", fits, done);
+  const auto done = static_cast<std::size_t>(std::ranges::count(result.trials, TrialState::kDone, &Trial::state));
+  std::string line = fmt::format("{} {} of {} trials fit", sign(sweep_verdict_mark(result)),
+                                 std::ranges::count_if(result.trials, has_fitted), done);
   if (done < result.trials.size()) line += fmt::format("; {} have no result", result.trials.size() - done);
   if (result.interrupted) line += "; interrupted, the same command goes on from here";
   return line;

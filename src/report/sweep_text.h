@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/sweep.h"
+#include "report/mark.h"
 
 namespace vramfit::report {
 
@@ -12,6 +13,7 @@ std::string trial_line(const model::SweepSpec& spec, const model::Trial& trial, 
 
 // "[✓] batch 37 fits, 38 does not; both were run": of a sweep with a goal.
 std::string largest_line(const model::SweepSpec& spec, const model::Largest& largest);
+Mark sweep_verdict_mark(const model::SweepResult& result);
 std::string sweep_verdict_line(const model::SweepResult& result);
 
 std::string sweep_to_text(const model::SweepResult& result);

@@ -68,15 +68,16 @@ std::string describe_verdict(const FitResult& result) {
   return "";
 }
 
-std::string_view mark_of(FitVerdict verdict) {
-  if (verdict == FitVerdict::kPlanFits || verdict == FitVerdict::kFitsAlready) return "[✓]";
-  return verdict == FitVerdict::kOutOfTime || verdict == FitVerdict::kInterrupted ? "[!]" : "[✗]";
-}
-
 }  // namespace
 
+Mark fit_verdict_mark(const FitResult& result) {
+  const FitVerdict verdict = result.verdict;
+  if (verdict == FitVerdict::kPlanFits || verdict == FitVerdict::kFitsAlready) return Mark::kGood;
+  return verdict == FitVerdict::kOutOfTime || verdict == FitVerdict::kInterrupted ? Mark::kUnsure : Mark::kBad;
+}
+
 std::string fit_verdict_line(const FitResult& result) {
-  return wrap(fmt::format("{} {}", mark_of(result.verdict), describe_verdict(result)), kPageWidth, 4);
+  return wrap(fmt::format("{} {}", sign(fit_verdict_mark(result)), describe_verdict(result)), kPageWidth, 4);
 }
 
 }  // namespace vramfit::report

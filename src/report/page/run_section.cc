@@ -26,21 +26,29 @@ using model::StoredRun;
 
 namespace {
 
+Mark mark_of(const ShownRun& run) {
+  if (run.sweep) return report::sweep_verdict_mark(run.sweep->result);
+  if (run.diagnosis) return report::diagnosis_mark(*run.diagnosis);
+  if (run.fit) return report::fit_verdict_mark(*run.fit);
+  return run.result ? report::verdict_mark(*run.result) : Mark::kUnsure;
+}
+
 // What the terminal says, in one line: "[✓] fits NVIDIA ...".
 std::string marked_verdict(const ShownRun& run) {
+  const std::string_view mark = sign(mark_of(run));
   std::string line;
   if (run.sweep) {
     line = report::sweep_verdict_line(run.sweep->result);
   } else if (run.diagnosis) {
-    line = fmt::format("{} {}", report::diagnosis_mark(*run.diagnosis), run.diagnosis->verdict);
+    line = fmt::format("{} {}", mark, run.diagnosis->verdict);
   } else if (run.fit) {
     line = report::fit_verdict_line(*run.fit);
   } else if (run.result) {
     line = report::verdict_line(*run.result);
   } else if (run.stored.state != RunState::kEnded) {
-    line = fmt::format("[!] {}: there is no result", to_string(run.stored.state));
+    line = fmt::format("{} {}: there is no result", mark, to_string(run.stored.state));
   } else {
-    line = fmt::format("[!] {}{}{}", run.stored.end.verdict, run.stored.end.reason.empty() ? "" : ": ",
+    line = fmt::format("{} {}{}{}", mark, run.stored.end.verdict, run.stored.end.reason.empty() ? "" : ": ",
                        run.stored.end.reason);
   }
   // The terminal's line was wrapped for 80 columns.
@@ -53,9 +61,9 @@ std::string marked_verdict(const ShownRun& run) {
 }
 
 // The mark as a word, for those who don't see it.
-std::string state_of(std::string_view marked) {
-  if (marked.starts_with("[✓]")) return "good";
-  return marked.starts_with("[!]") ? "unsure" : "bad";
+std::string_view word_of(Mark mark) {
+  if (mark == Mark::kGood) return "good";
+  return mark == Mark::kUnsure ? "unsure" : "bad";
 }
 
 std::string git_text(const model::GitState& git) {
@@ -250,7 +258,7 @@ std::string run_section(const ShownRun& run, int level) {
   const std::string marked = marked_verdict(run);
   std::string html = fmt::format("<section id=\"run-{}\">\n", stored.number);
   html += heading(level, fmt::format("Run {}: {}", stored.number, stored.start.verb));
-  html += fmt::format("<p class=\"verdict {}\">{}</p>\n", state_of(marked), escape(marked));
+  html += fmt::format("<p class=\"verdict {}\">{}</p>\n", word_of(mark_of(run)), escape(marked));
   if (!run.unreadable.empty()) html += paragraph(run.unreadable, "note");
   if (run.sweep) html += sweep_section(*run.sweep, stored.number, level + 1);
   if (run.diagnosis) html += finding_section(*run.diagnosis, level + 1);
