@@ -6,7 +6,7 @@ vramfit_room(app
     measured_overhead.cc init/allocator_checks.cc init/card_checks.cc init/checks.cc init/disk_checks.cc init/host_checks.cc init/init.cc init/python_checks.cc patch.cc replay/replay.cc replay/results.cc verify.cc
   TESTS catalogue_test.cc equivalence/equivalence_test.cc fit/fit_test.cc fit/kept_proofs_test.cc fit/measurement_test.cc fit/prover_test.cc
     fit/span_test.cc floor_test.cc measured_overhead_test.cc init/checks_test.cc patch_test.cc equivalence/verifier_test.cc
-  ROOMS allocator compare devices doctor estimate facts ingest job liveness model plan probe store watch
+  ROOMS allocator compare devices doctor estimate facts ingest job model plan probe store watch
   TEST_ROOMS verify)
 if(VRAMFIT_TESTS)
   add_executable(vramfit_verify_run app/testing/verify_forecast.cc app/testing/verify_run.cc)

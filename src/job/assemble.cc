@@ -147,16 +147,21 @@ std::optional<model::StepTime> estimate_step(const FinishedRun& run, int device)
   return model::StepTime{time.value, time.low, time.high};
 }
 
-// Growth of the training, or of a loop without steps, with the step at which the card would be full.
+// Growth of the training, or of a loop without steps.
+bool is_told(const model::Growth& growth) {
+  return (growth.phase == "train" || growth.unit == "pass") && growth.steps >= liveness::kFewestStepsToWarn;
+}
+
+// The step at which the card would be full.
 void judge_growth(RunResult& result) {
   for (model::Growth& growth : result.evidence.growth) {
-    if ((growth.phase != "train" && growth.unit != "pass") || growth.steps < liveness::kFewestStepsToWarn) continue;
+    if (!is_told(growth)) continue;
     const auto device = std::ranges::find(result.devices, growth.device, &DeviceResult::index);
     if (device != result.devices.end() && device->total.count() > 0 && !result.oom) {
       growth.runs_out_at = find_end_on(growth, *device, device->total);
     }
-    result.warnings.push_back({liveness::describe_growth(growth), 1});
   }
+  tell_growth(result);
 }
 
 model::Reach describe_reach(const FinishedRun& run, const RunResult& result) {
@@ -256,6 +261,17 @@ RunResult assemble(const FinishedRun& run) {
   const bool has_margin = result.verdict == model::Verdict::kFits || result.verdict == model::Verdict::kBorderline;
   if (has_margin && !died && evidence.margin) result.margin = evidence.margin;
   return result;
+}
+
+void tell_growth(RunResult& result) {
+  std::vector<model::Remark> told;
+  for (const model::Growth& growth : result.evidence.growth) {
+    if (is_told(growth)) told.push_back({liveness::describe_growth(growth), 1, model::RemarkKind::kGrowth});
+  }
+  const auto old = std::ranges::find(result.warnings, model::RemarkKind::kGrowth, &model::Remark::kind);
+  const auto place = old - result.warnings.begin();
+  std::erase_if(result.warnings, [](const auto& warning) { return warning.kind == model::RemarkKind::kGrowth; });
+  result.warnings.insert(result.warnings.begin() + place, told.begin(), told.end());
 }
 
 std::optional<std::int64_t> find_end_on(const model::Growth& growth, const DeviceResult& device, Bytes total) {

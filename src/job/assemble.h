@@ -30,6 +30,9 @@ model::RunResult assemble(const FinishedRun& run);
 std::optional<std::int64_t> find_end_on(const model::Growth& growth, const model::DeviceResult& device,
                                         base::Bytes total);
 
+// The warnings about growth, made anew of the evidence: for whoever changed that.
+void tell_growth(model::RunResult& result);
+
 }  // namespace vramfit::job
 
 #endif

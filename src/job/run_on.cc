@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "liveness/growth.h"
+#include "job/assemble.h"
 
 namespace vramfit::job {
 
@@ -91,12 +91,8 @@ void add_words(const RunResult& from, RunResult& into) {
 
 // A short run sees growth over a few steps only, so what the long run says of growth replaces it.
 void drop_growth(RunResult& result) {
-  for (const model::Growth& growth : result.evidence.growth) {
-    std::erase_if(result.warnings, [words = liveness::describe_growth(growth)](const model::Remark& warning) {
-      return warning.text == words;
-    });
-  }
   result.evidence.growth.clear();
+  tell_growth(result);
 }
 
 }  // namespace

@@ -90,10 +90,20 @@ TEST(RunOn, the_worse_of_both_is_the_answer) {
   EXPECT_EQ(died.result.devices[0].peaks.device, Bytes::gib(7));
 }
 
+TEST(RunOn, what_the_short_run_says_of_growth_is_dropped_in_whatever_words) {
+  RunOutcome shorter = outcome(Verdict::kFits, Bytes::gib(2));
+  shorter.result.evidence.growth.emplace_back().phase = "train";
+  shorter.result.warnings = {{"memory rises", 1, model::RemarkKind::kGrowth}, {"an old driver", 1}};
+  const RunOutcome joined = join_runs(outcome(Verdict::kFits, Bytes::gib(3)), std::move(shorter));
+  EXPECT_EQ(joined.result.warnings, (std::vector<model::Remark>{{"an old driver", 1}}));
+  EXPECT_TRUE(joined.result.evidence.growth.empty());
+}
+
 TEST(RunOn, lines_that_the_second_run_executed_were_reached) {
   RunOutcome longer = outcome(Verdict::kFits, Bytes::gib(3));
-  longer.result.reach.unreached = {{"train.py", 40, 40, "", "test(model)", "after it was ended", "yes"},
-                                   {"train.py", 90, 90, "", "export(model)", "after it was ended", "yes"}};
+  longer.result.reach.unreached = {
+      {"train.py", 40, 40, "", "test(model)", "after it was ended", model::UsesCard::kYes},
+      {"train.py", 90, 90, "", "export(model)", "after it was ended", model::UsesCard::kYes}};
   RunOutcome shorter = outcome(Verdict::kFits, Bytes::gib(2));
   std::vector<model::Recording> recordings(1);
   recordings[0].notes.coverage.emplace_back().executed["train.py"] = {{30, 50}};

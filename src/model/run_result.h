@@ -142,9 +142,12 @@ struct ServerMemory {
 };
 
 // Something to be told once, with how often it happened.
+enum class RemarkKind { kOther, kGrowth };  // kGrowth: made of the evidence's growth, and again where that changes
+
 struct Remark {
   std::string text;
   std::int64_t count = 1;
+  RemarkKind kind = RemarkKind::kOther;  // of this run: a result that is read again does not tell
   friend bool operator==(const Remark&, const Remark&) = default;
 };
 
@@ -152,6 +155,7 @@ struct DataDependence {
   std::string what;
   std::string line;
   std::int64_t count = 1;
+  bool is_branch = false;  // of this run, as a remark's kind
   friend bool operator==(const DataDependence&, const DataDependence&) = default;
 };
 

@@ -7,7 +7,6 @@
 
 #include "facts/job_builder.h"
 #include "job/assemble.h"
-#include "liveness/growth.h"
 
 namespace vramfit::app {
 namespace {
@@ -86,14 +85,13 @@ void look_at_shortest_card(FitContext& fit, model::RunResult& free) {
 void judge_growth_on_the_card(const FitContext& fit, model::RunResult& free) {
   for (model::Growth& growth : free.evidence.growth) {
     if (!growth.runs_out_at) continue;
-    const auto warning = std::ranges::find(free.warnings, liveness::describe_growth(growth), &model::Remark::text);
     const auto device = std::ranges::find(free.devices, growth.device, &model::DeviceResult::index);
     growth.runs_out_at.reset();
     if (device != free.devices.end() && device->peaks.device < fit.target.limit) {
       growth.runs_out_at = job::find_end_on(growth, *device, fit.target.limit);
     }
-    if (warning != free.warnings.end()) warning->text = liveness::describe_growth(growth);
   }
+  job::tell_growth(free);
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include "facts/testing/recording_script.h"
 #include "ingest/plan_file.h"
 #include "ingest/testing/add_note.h"
-#include "liveness/growth.h"
 #include "verify/fit.h"
 
 namespace vramfit::app {
@@ -136,7 +135,7 @@ class FakeRunner final : public job::Runner {
       growth.per_step = Bytes::mib(1);
       growth.steps = 12;
       growth.runs_out_at = 1'000'000;
-      result.warnings.push_back({liveness::describe_growth(growth), 1});
+      result.warnings = {{"memory rises, the card is full soon", 1, model::RemarkKind::kGrowth}, {"another", 1}};
       result.evidence.growth.push_back(growth);
     }
     if (!fits && !breaks) result.oom = model::Oom{Bytes::mib(64), "CUDA out of memory", "train", false, {}};
@@ -218,6 +217,7 @@ TEST_F(FitTest, the_step_at_which_the_lent_card_would_be_full_is_not_told) {
   ASSERT_TRUE(result);
   ASSERT_EQ(result->free_run->evidence.growth.size(), 1U);
   EXPECT_FALSE(result->free_run->evidence.growth.front().runs_out_at) << "the job does not fit to begin with";
+  ASSERT_EQ(result->free_run->warnings.size(), 2U) << "told anew, whatever words it was told in";
   EXPECT_EQ(result->free_run->warnings.front().text.find("is full"), std::string::npos);
 }
 
