@@ -224,6 +224,19 @@ TEST(JobBuilder, knows_what_attention_keeps_where_it_keeps_most) {
             (model::AttentionFacts{Bytes(900), 2, Bytes(5), Bytes(0), Bytes(100), "Bert", "caps"}));
 }
 
+// Whether a batch norm trains only the hooks know: neither its class tells, nor which model is the largest.
+TEST(JobBuilder, batch_norms_are_those_that_a_model_was_said_to_train) {
+  RecordingScript frozen = two_steps();
+  frozen.note(
+      R"({"kind":"root_module","class_name":"Net","parameters":25,"parameter_bytes":9,"has_batch_norm":false})");
+  frozen.note(R"({"kind":"module_memory","name":"norm","class_name":"BatchNorm2d","saved_bytes":52428800,"calls":1})");
+  EXPECT_FALSE(build(frozen).has_batch_norm);
+  RecordingScript later = two_steps();
+  later.note(R"({"kind":"root_module","class_name":"Net","parameters":25,"parameter_bytes":9,"has_batch_norm":false})");
+  later.note(R"({"kind":"root_module","class_name":"Net","parameters":25,"parameter_bytes":9,"has_batch_norm":true})");
+  EXPECT_TRUE(build(later).has_batch_norm) << "an evaluation came first";
+}
+
 TEST(JobBuilder, notes_of_the_wrong_type_do_no_harm) {
   RecordingScript script = two_steps();
   script.note(R"({"kind":"loader","ordinal":"zero","batch_size":null,"shapes":{"a":1}})");

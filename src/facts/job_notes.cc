@@ -22,10 +22,6 @@ std::optional<bool> flag_in(const notes::Optimizer& note, const char* option) {
   return flag != nullptr ? std::optional(*flag) : std::nullopt;
 }
 
-bool is_batch_norm(std::string_view class_name) {
-  return class_name.find("BatchNorm") != std::string_view::npos && class_name.find("Frozen") == std::string_view::npos;
-}
-
 class NoteReader {
  public:
   explicit NoteReader(model::Job& job) : job_(job) {}
@@ -120,11 +116,11 @@ class NoteReader {
 
   // Losses are modules that the script calls, as models are. The root is the one with most parameters.
   void apply_root(const notes::RootModule& note) {
+    job_.has_batch_norm = job_.has_batch_norm || note.has_batch_norm;  // any model's
     if (!job_.root_class.empty() && note.parameters <= job_.parameters) return;
     job_.root_class = note.class_name;
     job_.parameters = note.parameters;
     job_.parameter_bytes = note.parameter_bytes;
-    job_.has_batch_norm = job_.has_batch_norm || note.has_batch_norm;
   }
 
   void apply_module(const notes::ModuleMemory& note) {
@@ -133,7 +129,6 @@ class NoteReader {
     block.class_name = note.class_name;
     block.saved = note.saved_bytes;
     block.output = std::min(note.output_bytes, block.saved);
-    job_.has_batch_norm = job_.has_batch_norm || is_batch_norm(block.class_name);
     const auto known = std::ranges::find(modules_, block.name, &model::ModuleBlock::name);
     if (known == modules_.end()) {
       modules_.push_back(std::move(block));

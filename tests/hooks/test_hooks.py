@@ -52,6 +52,33 @@ def test_phases_and_saves_are_told_apart(job: Job) -> None:
     assert (optimizer["class_name"], optimizer["state_bytes"]) == ("AdamW", 2 * 30 * 4 + 4 * 4)
 
 
+@pytest.mark.parametrize(
+    ("norm", "before", "trains"),
+    [
+        ("nn.BatchNorm2d(4)", "pass", [True]),
+        ("nn.BatchNorm2d(4)", "model.eval(); model(images); model.train()", [False, True]),
+        ("nn.BatchNorm2d(4)", "model.train(); model[1].eval()", [False]),
+        ("nn.GroupNorm(2, 4)", "model.eval(); model(images); model.train()", [False]),
+        ("type('FrozenBatchNorm2d', (nn.Identity,), {})()", "pass", [False]),
+    ],
+)
+def test_a_batch_norm_is_one_where_it_trains(job: Job, norm: str, before: str, trains: list[bool]) -> None:
+    finished = job.run(
+        f"""
+        import torch
+        from torch import nn
+        model = nn.Sequential(nn.Conv2d(3, 4, 3), {norm}, nn.Conv2d(4, 2, 3)).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        images = torch.zeros(2, 3, 8, 8, device="cuda")
+        {before}
+        for _ in range(3):
+            model(images).sum().backward(); optimizer.step()
+    """,
+        card=2 << 30,
+    )
+    assert [note["has_batch_norm"] for note in finished.of_kind("root_module")] == trains, finished.stderr
+
+
 def test_a_script_that_only_evaluates_is_a_test(job: Job) -> None:
     finished = job.run("import torch; torch.nn.Linear(2, 2).eval()(torch.ones(1, 2))")
     assert finished.phases() == ["test"]

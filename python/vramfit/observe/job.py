@@ -11,7 +11,7 @@ from typing import Any
 from vramfit.base import events, frames, notes, process, recorder
 from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
 from vramfit.contract import notes as said
-from vramfit.observe import loaders, owners, phases, quiet_forwards, scopes
+from vramfit.observe import batch_norms, loaders, owners, phases, quiet_forwards, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
 
@@ -97,15 +97,7 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if root is None or not root.parameters:
         return
     inner = scopes.unwrap(module)
-    if _once("root_module", id(inner)):
-        notes.note(
-            said.RootModule(
-                class_name=root.class_name,
-                parameters=root.parameters,
-                parameter_bytes=root.parameter_bytes,
-                has_batch_norm=any("BatchNorm" in type(part).__name__ and part.training for part in inner.modules()),
-            )
-        )
+    _note_root(root, inner)
     if position.phase in (VALIDATE, TEST):
         _note_evaluation(inner)
     _note_precision(module is not inner and "Optimized" in type(module).__name__)
@@ -114,6 +106,22 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         _state.measured[id(inner)] = _state.measured.get(id(inner), 0) + 1
         _state.meter = _Meter(root.prefix)
         phases.watchers.append(_state.meter)
+
+
+def _note_root(root: scopes.Root, module: Any) -> None:
+    """An evaluation may come first, in which batch norms stand still that train later."""
+    is_new = _once("root_module", id(module))
+    begins_training = module.training and _once("root_in_training", id(module))
+    has_batch_norm = (is_new or begins_training) and batch_norms.train_in(module)
+    if is_new or has_batch_norm:
+        notes.note(
+            said.RootModule(
+                class_name=root.class_name,
+                parameters=root.parameters,
+                parameter_bytes=root.parameter_bytes,
+                has_batch_norm=has_batch_norm,
+            )
+        )
 
 
 def _note_evaluation(module: Any) -> None:
