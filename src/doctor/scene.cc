@@ -329,7 +329,7 @@ bool messages_share_card(const Scene& scene) {
 bool run_shares_card(const Scene& scene) {
   const auto& contexts = scene.runtime().contexts;
   const auto works = [](const model::ContextOnCard& context) {
-    return context.world_size > 1 && (context.role == "rank" || context.role == "main") &&
+    return context.world_size > 1 && (context.role == model::JobRole::kRank || context.role == model::JobRole::kMain) &&
            context.peak_allocated > Bytes::mib(64);
   };
   for (const model::ContextOnCard& one : contexts) {

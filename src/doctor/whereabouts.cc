@@ -90,7 +90,7 @@ void read_run(const Scene& scene, Whereabouts& at) {
   const std::string& phase = scene.run()->oom->phase;
   at.evaluation |= phase == "validate" || phase == "test";
   at.training |= phase == "train";
-  if (scene.runtime().oom) at.pin_thread |= scene.runtime().oom->thread == "pin";
+  if (scene.runtime().oom) at.pin_thread |= scene.runtime().oom->thread == model::ThreadRole::kPin;
 }
 
 }  // namespace

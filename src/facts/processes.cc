@@ -8,6 +8,9 @@
 namespace vramfit::facts {
 
 using base::Bytes;
+using model::JobRole;
+using model::notes::LaterRole;
+using model::notes::ProcessRole;
 
 namespace {
 
@@ -38,6 +41,8 @@ std::vector<CardUse> read_cards(const model::Recording& recording) {
   return cards;
 }
 
+JobRole role_of(ProcessRole role) { return role == ProcessRole::kChild ? JobRole::kChild : JobRole::kMain; }
+
 void read_identity(const model::Notes& notes, Process& process) {
   const auto take_rank = [&](const auto& note) {
     process.rank = static_cast<int>(note.rank);
@@ -46,14 +51,16 @@ void read_identity(const model::Notes& notes, Process& process) {
   };
   for (const auto& note : notes.process) {
     take_rank(note);
-    if (note.role != model::notes::ProcessRole::kUnread) process.role = to_string(note.role);
+    if (note.role != ProcessRole::kUnread) process.role = role_of(note.role);
   }
   for (const auto& rank : notes.rank) take_rank(rank);
-  for (const auto& role : notes.role) process.role = role.role;
+  for (const auto& note : notes.role) {
+    if (note.role == LaterRole::kWorker) process.role = JobRole::kWorker;
+  }
   for (const auto& thread : notes.thread) {
     process.threads.emplace_back(static_cast<std::uint32_t>(thread.thread), thread.role);
   }
-  if (process.role != "worker" && process.world_size > 1) process.role = "rank";
+  if (process.role != JobRole::kWorker && process.world_size > 1) process.role = JobRole::kRank;
 }
 
 }  // namespace

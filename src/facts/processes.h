@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "model/runtime_evidence.h"
 
 namespace vramfit::model {
 struct Recording;
@@ -31,12 +32,12 @@ struct RealCard {
 
 struct Process {
   int pid = 0;
-  std::string role = "main";  // main, rank, worker, child
+  model::JobRole role = model::JobRole::kMain;
   int rank = 0, world_size = 1, local_rank = -1;
-  std::vector<std::pair<std::uint32_t, std::string>> threads;  // their id and role
-  std::vector<CardUse> cards;                                  // by index
-  std::vector<RealCard> real_cards;                            // that it used
-  bool has_recorded = false;                                   // anything at all
+  std::vector<std::pair<std::uint32_t, model::ThreadRole>> threads;  // their id and role
+  std::vector<CardUse> cards;                                        // by index
+  std::vector<RealCard> real_cards;                                  // that it used
+  bool has_recorded = false;                                         // anything at all
 };
 
 Process read_process(const model::Recording& recording);

@@ -46,11 +46,11 @@ TEST(Processes, of_a_job_of_several_ranks_are_ranks_and_workers_stay_workers) {
   recording.notes.rank.emplace_back();
   recording.notes.rank.back().rank = 1;
   recording.notes.rank.back().world_size = 2;
-  EXPECT_EQ(read_process(recording).role, "rank");
+  EXPECT_EQ(read_process(recording).role, model::JobRole::kRank);
   EXPECT_EQ(read_process(recording).rank, 1);
   recording.notes.role.emplace_back();
-  recording.notes.role.back().role = "worker";
-  EXPECT_EQ(read_process(recording).role, "worker");
+  recording.notes.role.back().role = model::notes::LaterRole::kWorker;
+  EXPECT_EQ(read_process(recording).role, model::JobRole::kWorker);
   EXPECT_FALSE(read_process(recording).has_recorded);
 }
 

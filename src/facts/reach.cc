@@ -10,6 +10,7 @@ namespace vramfit::facts {
 
 using model::Reach;
 using model::Recording;
+using model::UnreachedKind;
 namespace notes = model::notes;
 
 namespace {
@@ -26,8 +27,15 @@ void add_ranges(const std::vector<notes::LineRange>& ranges, std::set<int>& line
 }
 
 model::Unreached unreached_of(const notes::UnreachedLines& gap) {
-  return {gap.file, static_cast<int>(gap.line), static_cast<int>(gap.last_line),  gap.place,
-          gap.code, gap.why.value_or(gap.when), std::string(to_string(gap.card)), static_cast<int>(gap.column)};
+  return {gap.file,
+          static_cast<int>(gap.line),
+          static_cast<int>(gap.last_line),
+          gap.place,
+          gap.code,
+          gap.why.value_or(gap.when),
+          gap.card,
+          static_cast<int>(gap.column),
+          gap.what};
 }
 
 void apply_coverage(const notes::Coverage& note, Reach& reach) {
@@ -101,9 +109,8 @@ Executed read_executed(std::span<const Recording> recordings) {
 
 void drop_executed(const Executed& executed, Reach& reach) {
   std::erase_if(reach.unreached, [&](const model::Unreached& lines) {
-    // The other side of an expression whose line was executed: coverage/crossings.py.
-    if (lines.when.starts_with("once ")) return false;
-    if (lines.column > 0) {
+    if (lines.what == UnreachedKind::kOtherSide) return false;  // coverage/crossings.py
+    if (lines.what == UnreachedKind::kPart) {
       const auto parts = executed.parts.find(lines.file);
       return parts != executed.parts.end() && parts->second.contains({lines.line, lines.column});
     }

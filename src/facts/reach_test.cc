@@ -54,7 +54,7 @@ TEST(ReachNotes, budget_lines_and_open_questions_are_read) {
   EXPECT_EQ(reach.open, (std::vector<std::string>{"they differ"}));
   ASSERT_EQ(reach.unreached.size(), 2u);
   EXPECT_EQ(reach.unreached[0].when, "every 1,000 steps");
-  EXPECT_EQ(reach.unreached[1].card, "unknown");
+  EXPECT_EQ(reach.unreached[1].card, model::UsesCard::kUnknown);
 }
 
 TEST(ReachNotes, what_another_process_executed_was_reached) {
@@ -67,15 +67,26 @@ TEST(ReachNotes, what_another_process_executed_was_reached) {
 }
 
 TEST(ReachNotes, the_other_side_of_an_executed_line_stays_open) {
-  const json side = {{"file", "train.py"}, {"line", 8}, {"when", "once step is 750"}, {"card", "yes"}};
+  const json side = {
+      {"file", "train.py"}, {"line", 8}, {"when", "when step reaches 750"}, {"card", "yes"}, {"what", "other_side"}};
   const std::vector recordings = {
       process({{{"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {side}}},
                {{"kind", "cut"}, {"what", "steps"}}})};
   EXPECT_EQ(read_reach(recordings).unreached.size(), 1u);
 }
 
+TEST(ReachNotes, executed_lines_were_reached_in_whatever_words_they_are_waited_for) {
+  json lines = gap(8, "yes");
+  lines["why"] = "once step is 750";
+  const std::vector recordings = {
+      process({{{"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {lines}}},
+               {{"kind", "cut"}, {"what", "steps"}}})};
+  EXPECT_TRUE(read_reach(recordings).unreached.empty());
+}
+
 TEST(ReachNotes, a_part_of_an_executed_line_stays_open_until_another_process_came_to_that_part) {
-  const json part = {{"file", "train.py"}, {"line", 8}, {"column", 20}, {"when", "if step == 9"}, {"card", "yes"}};
+  const json part = {{"file", "train.py"},     {"line", 8},     {"column", 20},
+                     {"when", "if step == 9"}, {"card", "yes"}, {"what", "part"}};
   const json cut = {{"kind", "cut"}, {"what", "steps"}};
   const json first = {
       {"kind", "coverage"}, {"known", true}, {"executed", {{"train.py", {{1, 9}}}}}, {"unreached", {part}}};

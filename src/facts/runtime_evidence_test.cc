@@ -130,9 +130,9 @@ TEST(RuntimeEvidence, processes_are_told_apart_by_role_and_rank) {
   note(worker, {{"kind", "role"}, {"role", "worker"}});
   const auto evidence = gather({main, worker});
   ASSERT_EQ(evidence.contexts.size(), 2u);
-  EXPECT_EQ(evidence.contexts[0].role, "rank");
+  EXPECT_EQ(evidence.contexts[0].role, model::JobRole::kRank);
   EXPECT_EQ(evidence.contexts[0].rank, 1);
-  EXPECT_EQ(evidence.contexts[1].role, "worker");
+  EXPECT_EQ(evidence.contexts[1].role, model::JobRole::kWorker);
 }
 
 TEST(RuntimeEvidence, the_last_error_says_where_in_the_step_it_came) {

@@ -64,14 +64,14 @@ bool has_allocated(const Recording& recording) {
   });
 }
 
-void add_data_read(Told& into, std::string what, std::string line, std::int64_t count) {
+void add_data_read(Told& into, model::DataDependence read) {
   for (model::DataDependence& known : into.depends_on_data) {
-    if (known.what == what && known.line == line) {
-      known.count += count;
+    if (known.what == read.what && known.line == read.line) {
+      known.count += read.count;
       return;
     }
   }
-  into.depends_on_data.push_back({std::move(what), std::move(line), count});
+  into.depends_on_data.push_back(std::move(read));
 }
 
 void apply_process(const notes::Process& process, Told& into) {
@@ -153,11 +153,11 @@ void apply_notes_of_process(const Notes& notes, Told& into) {
   for (const auto& process : notes.process) apply_process(process, into);
   for (const auto& cut : notes.cut) {
     add_once(into.cuts, cut.text);
-    into.counted_on |= cut.what == "counted";
+    into.counted_on |= cut.what == notes::CutKind::kCounted;
   }
   for (const auto& plan : notes.plan_applied) into.plan_applied.push_back({plan.id, plan.text});
   for (const auto& plan : notes.plan_refused) into.plan_refused.push_back({plan.id, plan.text});
-  for (const auto& read : notes.data_read) add_data_read(into, read.what, read.line, read.count);
+  for (const auto& read : notes.data_read) add_data_read(into, {read.what, read.line, read.count, read.is_branch});
   for (const auto& growth : notes.growth) {
     if (!growth.phase.empty()) add_remark(into.warnings, growth.text, 1);  // others are judged: liveness/growth
   }
@@ -205,7 +205,7 @@ void add_ledger_notes(const vf_ledger& ledger, Told& into) {
         add_remark(into.assumed, std::move(text), note.count);
         break;
       case VF_NOTE_DATA_READ:
-        add_data_read(into, std::move(text), "", note.count);
+        add_data_read(into, {std::move(text), "", note.count});
         break;
       case VF_NOTE_WARNING:
         add_remark(into.warnings, std::move(text), note.count);

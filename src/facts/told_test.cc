@@ -40,6 +40,16 @@ TEST(Notes, what_several_ranks_say_alike_is_said_once) {
   EXPECT_EQ(told.warnings, (std::vector<model::Remark>{{"it gathers", 2}}));
 }
 
+TEST(Notes, a_branch_that_hangs_on_values_is_known_in_whatever_words) {
+  const auto is_chosen = [](const char* note) {
+    model::RunResult result;
+    result.depends_on_data = read({note}).depends_on_data;
+    return model::find_chosen_branch(result) != nullptr;
+  };
+  EXPECT_FALSE(is_chosen(R"({"kind":"data_read","what":"a branch","line":"a.py:1 in f"})"));
+  EXPECT_TRUE(is_chosen(R"({"kind":"data_read","what":"which way it goes","line":"a.py:1 in f","is_branch":true})"));
+}
+
 TEST(Notes, an_oom_has_its_stack_innermost_last) {
   const auto told = read({R"({"kind":"oom","message":"CUDA out of memory","phase":"train","stack":[
       {"file":"train.py","line":9,"function":"main","code":"step"},

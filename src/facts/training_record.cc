@@ -70,7 +70,7 @@ TrainingRecord read_training_record(std::span<const model::Recording> recordings
     if (precision.autocast && !precision.autocast->empty()) record.autocast = *precision.autocast;
   }
   for (const auto& root : notes.root_module) record.has_batch_norm = record.has_batch_norm || root.has_batch_norm;
-  for (const auto& effect : notes.plan_effect) record.effects.push_back({effect.id, effect.text});
+  for (const auto& effect : notes.plan_effect) record.effects.push_back({effect.id, effect.text, effect.what});
   return record;
 }
 

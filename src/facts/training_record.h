@@ -10,12 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "model/note_records.h"
+
 namespace vramfit::model {
 struct Recording;
 }
 
 namespace vramfit::facts {
 
+using EffectKind = model::notes::EffectKind;
 using GroupOptions = std::map<std::string, double>;  // of one group of parameters: "lr", "weight_decay"
 
 struct TrainingStep {
@@ -33,6 +36,7 @@ using Tensors = std::map<std::string, std::vector<double>>;
 // What a technique of the plan says that it changed, beyond its promise.
 struct PlanEffect {
   std::string technique, text;
+  EffectKind what = EffectKind::kOther;
 };
 
 struct TrainingRecord {
@@ -45,9 +49,9 @@ struct TrainingRecord {
   std::map<int, double> weights;        // by optimizer: the sum of what its parameters were at first
   std::vector<std::string> optimizers;  // classes
   std::string autocast;                 // the script's own type; empty: none
-  bool has_batch_norm = false;
-  std::int64_t texts_kept = 0;  // tokens of each text that were kept; 0: all of them
-  bool has_ended = false;       // with everything noted, not of an error
+  bool has_batch_norm = false;          // that trains
+  std::int64_t texts_kept = 0;          // tokens of each text that were kept; 0: all of them
+  bool has_ended = false;               // with everything noted, not of an error
   std::vector<PlanEffect> effects;
 };
 

@@ -27,7 +27,7 @@ TEST(TrainingRecord, holds_what_the_notes_say) {
       R"({"kind":"training_tensor","what":"update","index":"0.3","values":[1,-2.5]})",
       R"({"kind":"training_tensor","what":"average","index":"0.w","values":[4]})",
       R"({"kind":"optimizer","class_name":"AdamW"})",
-      R"({"kind":"plan_effect","id":"micro_batch","text":"batch norms"})",
+      R"({"kind":"plan_effect","id":"micro_batch","text":"batch norms","what":"batch_statistics"})",
       R"({"kind":"training_end"})",
   })});
   EXPECT_TRUE(record.has_batch_norm);
@@ -42,6 +42,7 @@ TEST(TrainingRecord, holds_what_the_notes_say) {
   EXPECT_EQ(record.averages.size(), 1U);
   EXPECT_EQ(record.optimizers, std::vector<std::string>{"AdamW"});
   EXPECT_EQ(record.effects[0].text, "batch norms");
+  EXPECT_EQ(record.effects[0].what, model::notes::EffectKind::kBatchStatistics);
   EXPECT_TRUE(record.has_ended);
 }
 

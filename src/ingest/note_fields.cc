@@ -87,19 +87,6 @@ void ReadObject::count_missing(const char* name) {
   unread_.add_name(name);
 }
 
-void ReadObject::take_word(const char* name, std::string& into, std::initializer_list<std::string_view> words) {
-  const json* found = find(name);
-  if (found == nullptr) return;
-  const bool is_known =
-      found->is_string() && std::ranges::find(words, found->get_ref<const std::string&>()) != words.end();
-  if (is_known) {
-    into = found->get_ref<const std::string&>();
-  } else {
-    ++unread_.count;
-    unread_.add_name(name);
-  }
-}
-
 bool ReadObject::end() const {
   if (!from_.is_object()) return false;
   if (from_.size() == taken_.size()) return true;

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -99,12 +98,6 @@ class ReadObject {
   void need(const char* name, T& into) {
     count_missing(name);
     take(name, into);
-  }
-  // A text that is one of a few words: any other is counted as a value of another type is.
-  void take_word(const char* name, std::string& into, std::initializer_list<std::string_view> words);
-  void need_word(const char* name, std::string& into, std::initializer_list<std::string_view> words) {
-    count_missing(name);
-    take_word(name, into, words);
   }
   void skip(const char* name) { find(name); }
   bool end() const;

@@ -49,7 +49,8 @@ TEST(NoteFields, a_word_that_is_none_of_the_fields_is_counted_and_left_out) {
   read_one({{"kind", "cut"}, {"what", 3}, {"text", "x"}}, unread);
   read_one({{"kind", "cut"}, {"text", "x"}}, unread);
   EXPECT_EQ(unread.count, 3);
-  EXPECT_EQ(read_one({{"kind", "cut"}, {"what", "steps"}, {"text", "x"}}, unread).cut.at(0).what, "steps");
+  const model::Notes cut = read_one({{"kind", "cut"}, {"what", "steps"}, {"text", "x"}}, unread);
+  EXPECT_EQ(cut.cut.at(0).what, model::notes::CutKind::kSteps);
   EXPECT_EQ(unread.count, 3);
 }
 

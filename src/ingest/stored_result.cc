@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -124,10 +125,16 @@ void read_failure(const json& file, model::RunResult& result) {
   }
 }
 
+model::UsesCard read_uses_card(const json& row) {
+  constexpr auto& kWords = model::notes::kUsesCardWords;
+  const auto found = std::ranges::find(kWords, text(row, "card"));
+  return found == kWords.end() ? model::UsesCard::kUnknown : static_cast<model::UsesCard>(found - kWords.begin());
+}
+
 model::Unreached read_unreached(const json& row) {
   return {text(row, "file"),  whole_or(row, "line", 0), whole_or(row, "last_line", 0),
           text(row, "place"), text(row, "code"),        text(row, "when"),
-          text(row, "card")};
+          read_uses_card(row)};
 }
 
 // Results of versions that did not say are taken as they were meant: what fits, fits.

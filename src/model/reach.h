@@ -8,17 +8,23 @@
 #include <string_view>
 #include <vector>
 
+#include "model/note_records.h"
+
 namespace vramfit::model {
+
+using UnreachedKind = notes::UnreachedKind;
+using UsesCard = notes::UsesCard;
 
 // Lines of the script's own that were not executed, and that a longer run may come to.
 struct Unreached {
   std::string file;
   int line = 0, last_line = 0;
-  std::string place;             // "train.py:212 in main", as all lines of a result are spelled
-  std::string code;              // of the first of them
-  std::string when;              // in the script's words: "if step % 1000 == 0"
-  std::string card = "unknown";  // whether they use it: yes, unknown, no
-  int column = 0;                // where it begins, from 1, for a part of a line that was executed; 0: whole lines
+  std::string place;  // "train.py:212 in main", as all lines of a result are spelled
+  std::string code;   // of the first of them
+  std::string when;   // in the script's words: "if step % 1000 == 0"
+  UsesCard card = UsesCard::kUnknown;
+  int column = 0;  // where it begins, from 1, for a part of a line that was executed; 0: whole lines
+  UnreachedKind what = UnreachedKind::kLines;  // of this run: a result that is read again does not tell
   friend bool operator==(const Unreached&, const Unreached&) = default;
 };
 

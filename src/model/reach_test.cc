@@ -24,7 +24,8 @@ TEST(Reach, a_cut_run_whose_lines_nobody_watched_fits_as_far_as_it_ran) {
 TEST(Reach, that_no_line_is_known_to_be_left_out_is_not_enough) {
   Reach reach = watched();
   EXPECT_FALSE(is_settled(reach)) << "a later step of the same loop may need more";
-  reach.unreached.push_back({"train.py", 7, 7, "train.py:7 in main", "print(step)", "if step % 500 == 0", "no"});
+  reach.unreached.push_back(
+      {"train.py", 7, 7, "train.py:7 in main", "print(step)", "if step % 500 == 0", UsesCard::kNo});
   EXPECT_FALSE(is_settled(reach));
 }
 

@@ -38,8 +38,7 @@ const DeviceResult* fullest(const RunResult& result) {
 }
 
 const DataDependence* find_chosen_branch(const RunResult& result) {
-  const auto is_branch = [](const DataDependence& read) { return read.what.starts_with("a branch"); };
-  const auto found = std::ranges::find_if(result.depends_on_data, is_branch);
+  const auto found = std::ranges::find(result.depends_on_data, true, &DataDependence::is_branch);
   return found == result.depends_on_data.end() ? nullptr : &*found;
 }
 

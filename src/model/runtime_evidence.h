@@ -7,9 +7,12 @@
 #ifndef VRAMFIT_MODEL_RUNTIME_EVIDENCE_H
 #define VRAMFIT_MODEL_RUNTIME_EVIDENCE_H
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -22,6 +25,16 @@ using base::Bytes;
 // The named thing at the end of the chain of references that keeps an object alive.
 using Holder = notes::Holder;
 using HolderKind = notes::HolderKind;
+
+// What libraries start a thread for.
+using ThreadRole = notes::ThreadRole;
+
+// What a process is to the job.
+enum class JobRole { kMain, kRank, kWorker, kChild };  // kWorker: of a DataLoader
+constexpr std::string_view to_string(JobRole role) {
+  constexpr std::array<std::string_view, 4> kNames = {"main", "rank", "worker", "child"};
+  return kNames[static_cast<std::size_t>(role)];
+}
 
 // Tensors of one line, kept by one holder.
 using TensorGroup = notes::TensorGroup;
@@ -125,7 +138,7 @@ struct FirstOptimizerStep {
 // One process that opened a context on one card.
 struct ContextOnCard {
   int pid = 0, device = 0;
-  std::string role;  // main, rank, worker (of a DataLoader), child
+  JobRole role = JobRole::kMain;
   int rank = 0, world_size = 1;
   int local_rank = -1;
   Bytes context, libraries;
@@ -136,7 +149,7 @@ struct ContextOnCard {
 // Blocks that another thread than the main one and autograd's allocated.
 struct ThreadMemory {
   int pid = 0, device = 0;
-  std::string role;  // pin, or the thread's name
+  ThreadRole role = ThreadRole::kUnread;
   Bytes peak;        // of its blocks
   std::string line;  // that allocated most
   friend bool operator==(const ThreadMemory&, const ThreadMemory&) = default;
@@ -200,7 +213,7 @@ struct StepInput {
 struct OomState {
   int device = 0;
   std::string phase, stage, scope, line;
-  std::string thread;  // pin, or empty for the main thread and autograd's
+  ThreadRole thread = ThreadRole::kUnread;  // of the main thread and autograd's: unread
   Bytes tried, allocated, reserved;
   std::int64_t train_steps = 0;       // completed before it
   std::int64_t evaluation_steps = 0;  // batches

@@ -36,13 +36,14 @@ std::vector<std::string> unreached_sentences(const model::Reach& reach, std::siz
   std::vector<std::string> sentences;
   std::size_t left = 0;
   for (const model::Unreached& lines : reach.unreached) {
-    if (lines.card == "no") continue;
+    if (lines.card == model::UsesCard::kNo) continue;
     if (sentences.size() >= most) {
       ++left;
       continue;
     }
     sentences.push_back(fmt::format("line {} of {}, {}, was not reached ({}){}", lines.line, file_name(lines.file),
-                                    lines.code, lines.when, lines.card == "yes" ? "" : "; it may use the card"));
+                                    lines.code, lines.when,
+                                    lines.card == model::UsesCard::kYes ? "" : "; it may use the card"));
   }
   if (left > 0) sentences.push_back(fmt::format("and {} more places", left));
   return sentences;

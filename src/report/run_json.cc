@@ -163,9 +163,8 @@ ordered_json reach_json(const model::Reach& reach) {
 }
 
 ordered_json unreached_json(const model::Unreached& lines) {
-  return {{"file", lines.file},   {"line", lines.line}, {"last_line", lines.last_line},
-          {"place", lines.place}, {"code", lines.code}, {"when", lines.when},
-          {"card", lines.card}};
+  return {{"file", lines.file}, {"line", lines.line}, {"last_line", lines.last_line}, {"place", lines.place},
+          {"code", lines.code}, {"when", lines.when}, {"card", to_string(lines.card)}};
 }
 
 // For the verdicts that say that it fits.

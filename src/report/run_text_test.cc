@@ -116,7 +116,7 @@ TEST(RunText, up_to_five_lines_that_use_the_card_and_were_not_reached_are_listed
   model::RunResult result = testing::fitting_run();
   for (int line = 212; line < 219; ++line) {
     result.reach.unreached.push_back(
-        {"/home/me/train.py", line, line, "", "evaluate(model)", "every 1,000 steps", "yes"});
+        {"/home/me/train.py", line, line, "", "evaluate(model)", "every 1,000 steps", model::UsesCard::kYes});
   }
   const std::string text = run_to_text(result, {});
   EXPECT_NE(text.find("line 212 of train.py, evaluate(model), was not reached (every 1,000"), std::string::npos)

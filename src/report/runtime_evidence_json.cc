@@ -116,7 +116,7 @@ ordered_json first_step_json(const model::FirstOptimizerStep& step) {
 ordered_json context_json(const model::ContextOnCard& context) {
   return {{"pid", context.pid},
           {"device", context.device},
-          {"role", context.role},
+          {"role", to_string(context.role)},
           {"rank", context.rank},
           {"world_size", context.world_size},
           {"local_rank", context.local_rank < 0 ? ordered_json(nullptr) : ordered_json(context.local_rank)},
@@ -128,7 +128,7 @@ ordered_json context_json(const model::ContextOnCard& context) {
 ordered_json thread_json(const model::ThreadMemory& thread) {
   return {{"pid", thread.pid},
           {"device", thread.device},
-          {"role", thread.role},
+          {"role", to_string(thread.role)},
           {"peak_bytes", thread.peak.count()},
           {"line", or_null(thread.line)}};
 }
@@ -177,7 +177,7 @@ ordered_json oom_json(const model::OomState& oom) {
           {"stage", oom.stage},
           {"scope", or_null(oom.scope)},
           {"line", or_null(oom.line)},
-          {"thread", or_null(oom.thread)},
+          {"thread", or_null(std::string(to_string(oom.thread)))},
           {"tried_bytes", oom.tried.count()},
           {"allocated_bytes", oom.allocated.count()},
           {"reserved_bytes", oom.reserved.count()},

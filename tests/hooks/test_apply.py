@@ -335,3 +335,31 @@ def test_hooks_that_a_plan_calls_otherwise_are_told(job: Job) -> None:
         finished = job.run(script, plan, card=4 << 30)
         effects = [note["text"] for note in finished.of_kind("plan_effect")]
         assert [effect[: len(text)] for effect, text in zip(effects, told, strict=True)] == told
+
+
+def test_what_decides_of_an_effect_is_said_by_a_word_of_its_own(job: Job) -> None:
+    script = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+    torch.manual_seed(0)
+    inputs, first, second = torch.randn(16, 6), torch.randint(0, 3, (16, 4)), torch.randint(0, 3, (16, 4))
+    for i in range(16):
+        first[i, : i % 4] = -100
+        second[i, : i * 3 % 4] = -100
+    model = nn.Sequential(nn.Linear(6, 12), NORM).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for x, a, b in DataLoader(TensorDataset(inputs, first, second), batch_size=8):
+        out = model(x.cuda()).view(-1, 3)
+        loss = nn.functional.cross_entropy(out, a.view(-1).cuda())
+        loss = loss + nn.functional.cross_entropy(2 * out, b.view(-1).cuda())
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+    """
+    plan = {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]}
+    for norm, words in (
+        ("nn.BatchNorm1d(12)", ["batch_statistics", "label_weights"]),
+        ("nn.BatchNorm1d(12).eval()", ["label_weights"]),
+        ("nn.Dropout(0.1)", ["other", "label_weights"]),
+    ):
+        finished = job.run(script.replace("NORM", norm), plan, card=4 << 30, VRAMFIT_VALUES="cpu")
+        assert [note["what"] for note in finished.of_kind("plan_effect")] == words, finished.stderr

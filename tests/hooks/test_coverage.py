@@ -77,6 +77,7 @@ def test_the_other_side_of_an_expression_is_told_where_the_loop_will_come_to_it(
     )
     sides = {code: gap["when"] for code, gap in gaps.items() if " else " in code}
     assert sides == {"2 if step < HALF // 2 else 64": "once step is 25,000"}
+    assert {code for code, gap in gaps.items() if gap.get("what") == "other_side"} == sides.keys()
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="code has no columns")

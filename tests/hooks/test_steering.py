@@ -48,8 +48,9 @@ def test_a_number_that_ends_a_loop_is_noted(job: Job, body: str) -> None:
 
 
 def test_a_number_that_chooses_a_branch_is_noted_with_its_line(job: Job) -> None:
-    found = reads(job, "    best = 9.0\n    value = loss().item()\n    if value < best:\n        best = value")
-    assert [what for what, _ in found] == ["a branch (item)"]
+    best = "    best = 9.0\n    value = loss().item()\n    if value < best:\n        best = value"
+    finished = job.run(MODEL + best, card=2 * GIB)
+    assert [(note["what"], note["is_branch"]) for note in finished.of_kind("data_read")] == [("a branch (item)", True)]
 
 
 def test_numbers_that_are_printed_are_no_news(job: Job) -> None:

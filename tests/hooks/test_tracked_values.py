@@ -363,7 +363,7 @@ def test_a_flag_that_the_host_gets_is_noted(job: Job, way: str) -> None:
     )
     assert finished.exit_code == 0, finished.stderr
     (read,) = [note for note in finished.of_kind("data_read") if note["line"]]
-    assert read["what"].startswith("a branch"), read
+    assert read["what"].startswith("a branch") and read["is_branch"], read
 
 
 @pytest.mark.parametrize("values", ["tracked", "cpu"])

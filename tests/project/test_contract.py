@@ -258,11 +258,24 @@ def test_a_type_that_nobody_knows_is_refused(root: Path, tmp_path: Path) -> None
 def test_a_field_of_words_takes_no_other(root: Path, tmp_path: Path) -> None:
     assert generate(root, str(tmp_path)).returncode == 0
     made = (tmp_path / "ingest" / "note_readers.inc").read_text()
-    assert 'object.need_word("role", into.role, {"worker"});' in made
     records = (tmp_path / "model" / "note_records.h").read_text()
-    assert "enum class UsesCard { kUnread, kYes, kNo, kUnknown };" in records  # a Literal with a name
+    assert "enum class UsesCard { kUnread, kYes, kNo, kUnknown };" in records
     assert "UsesCard card = UsesCard::kUnknown;" in records and "read_word(from, notes::kUsesCardWords, into" in made
+    assert "CutKind what = CutKind::kUnread;" in (tmp_path / "model" / "notes.h").read_text()
     assert '"\\"average_in_order\\""' in (tmp_path / "notes.dict").read_text()
+
+
+def test_words_without_a_name_are_refused(root: Path, tmp_path: Path) -> None:
+    """They would be texts in C++, where a misspelt one compiles."""
+    shutil.copytree(root / "python" / "vramfit" / "contract", tmp_path / "python" / "vramfit" / "contract")
+    (tmp_path / "tools").mkdir()
+    shutil.copy(root / "tools" / "generate_contract", tmp_path / "tools")
+    notes = tmp_path / "python" / "vramfit" / "contract" / "notes.py"
+    as_it_is = notes.read_text()
+    for annotation in ('Literal["loader", "steps"]', 'list[Literal["loader", "steps"]]', 'Literal["loader"] | None'):
+        notes.write_text(as_it_is.replace("    what: CutKind", f"    what: {annotation}"))
+        done = generate(tmp_path, str(tmp_path / "out"))
+        assert done.returncode != 0 and "generate_contract: " in done.stderr, annotation
 
 
 def test_the_plan_of_the_architecture_is_one_and_shows_every_technique(root: Path) -> None:

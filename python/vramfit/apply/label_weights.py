@@ -127,4 +127,4 @@ class LabelWeights:
                     "labels that are left out, or weigh more, are spread unevenly over a batch's micro-batches, and "
                     "the loss is made of more than one mean over them: samples, not labels, were given equal weight"
                 )
-                notes.note(said.PlanEffect(id=ID, text=text))
+                notes.note(said.PlanEffect(id=ID, text=text, what="label_weights"))

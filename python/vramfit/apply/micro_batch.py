@@ -32,7 +32,7 @@ from vramfit.apply.trainer_batches import TrainerBatches
 from vramfit.base import events, frames, garbage, importing, notes, process
 from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
-from vramfit.observe import loaders, scopes
+from vramfit.observe import batch_norms, loaders, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
 from vramfit.private import loaders as of_loaders
@@ -91,8 +91,8 @@ class MicroBatch:
         """A refusal of what would train something else from here on, however late it is seen."""
         apply.ended(ID, text)
 
-    def name_effect(self, text: str) -> None:
-        notes.note(said.PlanEffect(id=ID, text=text))
+    def name_effect(self, text: str, what: said.EffectKind = "other") -> None:
+        notes.note(said.PlanEffect(id=ID, text=text, what=what))
 
     # -- batches
 
@@ -398,9 +398,9 @@ class MicroBatch:
         if any(getattr(part, "scale_grad_by_freq", False) and part.training for part in parts):
             text = f"an embedding divides gradients by how often a row is in {self.size} samples (scale_grad_by_freq)"
             self.name_effect(text)
-        if any("BatchNorm" in type(part).__name__ and part.training for part in parts):
+        if batch_norms.train_in(module):
             text = f"batch normalisation sees {self.size} samples at once, so statistics and gradients are others"
-            self.name_effect(text)
+            self.name_effect(text, "batch_statistics")
         elif any("Dropout" in type(part).__name__ and part.training and getattr(part, "p", 0) for part in parts):
             text = "dropout draws its masks for each micro-batch: other random numbers, of the same distribution"
             self.name_effect(text)

@@ -50,7 +50,7 @@ class BatchesInParts(micro_batch.MicroBatch):
 
     stop = refuse
 
-    def name_effect(self, text: str) -> None:
+    def name_effect(self, text: str, what: said.EffectKind = "other") -> None:
         """None: nothing is done."""
 
     def before_pass(self, this_pass: Pass) -> None:

@@ -2,8 +2,9 @@
 
 A new note is a class here and a call of `notes.note(...)`; `tools/generate_contract` makes the rest of it (see
 CONTRIBUTING.md). Types: `str`, `int`, `bool`, `float`, those of `fields.py`, records and rows of this file, and
-`list[...]`, `dict[str, ...]` and `... | None` of these; `Literal[...]`, under a name where hooks need one, of a text
-that is one of a few words: any other is counted as lost. A comment after a field is its line in `docs/notes.md`.
+`list[...]`, `dict[str, ...]` and `... | None` of these; `Literal[...]`, under a name, of a text that is one of a few
+words, an enumeration in C++: any other is counted as lost. What is decided by a note is a field of its own: a sentence
+for people may be written anew. A comment after a field is its line in `docs/notes.md`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,24 @@ from typing import Literal
 from vramfit.contract.fields import Address, Bytes, Note, Number, Record, Row, Scalar
 
 ProcessRole = Literal["main", "child"]
+LaterRole = Literal["worker"]
+ThreadRole = Literal["pin"]
+CutKind = Literal["loader", "repeated", "steps", "budget", "counted", "stopped", "uploads"]
 UsesCard = Literal["yes", "no", "unknown"]
 GraphOption = Literal["retain_graph", "create_graph"]
 TensorKind = Literal["gradient", "update", "buffer", "average", "average_in_order", "output", "input"]
+
+UnreachedKind = Literal[
+    "lines",
+    "part",  # of a line that was executed
+    "other_side",  # of a comparison that was executed, and came out the same way each time
+]
+
+EffectKind = Literal[
+    "label_weights",  # gradients may differ: labels of a mean loss had other weights
+    "batch_statistics",  # batch norms average over fewer samples
+    "other",
+]
 
 HolderKind = Literal[
     "global",
@@ -58,13 +74,13 @@ class Rank(Note, kind="rank"):
 class Role(Note, kind="role"):
     """What a process turned out to be."""
 
-    role: Literal["worker"]  # of a data loader
+    role: LaterRole  # of a data loader
 
 
 class Thread(Note, kind="thread"):
     """A thread that libraries started for a purpose."""
 
-    role: Literal["pin"]  # it pins batches
+    role: ThreadRole  # it pins batches
     thread: int  # its id
 
 
@@ -206,7 +222,7 @@ class Advice(Note, kind="advice"):
 class Cut(Note, kind="cut"):
     """Something of the run was left out."""
 
-    what: Literal["loader", "repeated", "steps", "budget", "counted", "stopped", "uploads"]
+    what: CutKind
     text: str  # for the user
 
 
@@ -259,7 +275,8 @@ class UnreachedLines(Record):
     when: str = ""  # the test that they wait for
     why: str | None = None  # in words, where the test alone would not tell
     card: UsesCard = "unknown"  # whether they use it
-    column: int = 0  # from 1, for a part of a line that was executed
+    column: int = 0  # of a part: from 1
+    what: UnreachedKind = "lines"
 
 
 class Coverage(Note, kind="coverage"):
@@ -279,6 +296,7 @@ class DataRead(Note, kind="data_read"):
     what: str
     line: str
     count: int = 1
+    is_branch: bool = False  # a branch of the script was chosen by it
 
 
 class Values(Note, kind="values"):
@@ -326,12 +344,12 @@ class InputModule(Note, kind="input_module"):
 
 
 class RootModule(Note, kind="root_module"):
-    """A model that was called."""
+    """A model that was called; again, where only its first forward in training tells of batch norms."""
 
     class_name: str
     parameters: int
     parameter_bytes: Bytes
-    has_batch_norm: bool
+    has_batch_norm: bool  # that trains: one that stands still sees no batch
 
 
 class ModuleMemory(Note, kind="module_memory"):
@@ -510,6 +528,7 @@ class PlanEffect(Note, kind="plan_effect"):
 
     id: str
     text: str
+    what: EffectKind = "other"
 
 
 # -- other programs

@@ -26,7 +26,7 @@ from vramfit.values import checks, no_sequence, restart, steering
 from vramfit.values.standing_in import keep_scriptable
 from vramfit.values.tracked import lines
 
-SIZE, BRANCH, NUMBER = "a size", "a branch", "a whole number"
+SIZE, BRANCH, NUMBER = "a size", steering.BRANCH, "a whole number"
 
 _TENSOR_METHODS = {
     "nonzero": SIZE,
@@ -312,4 +312,4 @@ def _note(frame: FrameType, decides: str, name: str, again: bool = True) -> None
     what, line = f"{decides} ({name})", lines.own_line(frame)
     if (what, line) not in _state.noted:
         _state.noted.add((what, line))
-        notes.note(said.DataRead(what=what, line=line))
+        notes.note(said.DataRead(what=what, line=line, is_branch=decides == BRANCH))

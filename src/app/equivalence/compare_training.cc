@@ -14,6 +14,7 @@
 
 namespace vramfit::app {
 
+using facts::EffectKind;
 using facts::PlanEffect;
 using facts::TrainingRecord;
 using model::Equivalence;
@@ -49,7 +50,7 @@ std::vector<std::string> find_effects(const TrainingRecord& with) {
   std::vector<std::string> effects;
   for (const PlanEffect& effect : with.effects) {
     // Told elsewhere: in these short runs batch norms average over other numbers of samples than under the plan.
-    if (!effect.text.starts_with("batch normalisation")) effects.push_back(effect.text);
+    if (effect.what != EffectKind::kBatchStatistics) effects.push_back(effect.text);
   }
   return effects;
 }
@@ -178,8 +179,8 @@ Equivalence compare_training(const TrainingRecord& without, const TrainingRecord
           "the two runs were not given the same numbers, as when samples are changed at random or padded by batch");
     }
   }
-  const bool are_labels_named =
-      std::ranges::any_of(with.effects, [](const PlanEffect& effect) { return effect.text.starts_with("labels"); });
+  const auto names_labels = [](const PlanEffect& effect) { return effect.what == EffectKind::kLabelWeights; };
+  const bool are_labels_named = std::ranges::any_of(with.effects, names_labels);
   const bool is_named = schedule.empty() && are_labels_named;
   found.differences = std::move(schedule);
   append(found.differences, std::move(numbers.differences));

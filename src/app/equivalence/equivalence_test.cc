@@ -10,6 +10,7 @@
 
 namespace vramfit::app {
 
+using facts::EffectKind;
 using facts::Tensors;
 using facts::TrainingRecord;
 using facts::TrainingStep;
@@ -311,9 +312,20 @@ TEST(Equivalence, what_the_technique_says_that_it_changes_is_said_too) {
   other.effects = {{"micro_batch", "dropout draws its masks for each micro-batch"}};
   EXPECT_EQ(compare_training(plain, other, kMicroBatch).text,
             "trains the same: 4 steps compared, weights equal; dropout draws its masks for each micro-batch");
-  other.effects = {{"micro_batch", "labels that are left out are spread unevenly"}};
   scale(other.gradients, 1.1);
+  other.effects = {{"micro_batch", "in whatever words", EffectKind::kLabelWeights}};
   EXPECT_EQ(compare_training(plain, other, kMicroBatch).sameness, Sameness::kStatistics) << "it is named";
+  other.effects = {{"micro_batch", "labels that are left out are spread unevenly"}};
+  EXPECT_EQ(compare_training(plain, other, kMicroBatch).sameness, Sameness::kOther) << "words decide nothing";
+}
+
+TEST(Equivalence, statistics_of_the_short_runs_are_not_told_as_the_plans) {
+  const TrainingRecord plain = example(1);
+  TrainingRecord other = plain;
+  other.effects = {{"micro_batch", "in whatever words", EffectKind::kBatchStatistics}};
+  EXPECT_TRUE(compare_training(plain, other, kMicroBatch).effects.empty());
+  other.effects = {{"micro_batch", "batch normalisation, to say it so"}};
+  EXPECT_EQ(compare_training(plain, other, kMicroBatch).effects.size(), 1U);
 }
 
 TEST(Equivalence, runs_over_other_numbers_are_not_compared_by_numbers) {

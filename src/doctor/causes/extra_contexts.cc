@@ -124,13 +124,14 @@ void find_extra_contexts_in_run(const Scene& scene, Draft& draft) {
   model::Bytes sum;
   std::string roles;
   for (const model::ContextOnCard& context : scene.runtime().contexts) {
-    const bool worker = context.role == "worker" || context.role == "child";
+    const bool worker = context.role == model::JobRole::kWorker || context.role == model::JobRole::kChild;
     const bool rank_on_zero = context.world_size > 1 && context.device == 0 && context.rank != 0 &&
                               context.local_rank != 0 && context.peak_allocated <= model::Bytes::mib(64);
     if (!worker && !rank_on_zero) continue;
     ++strangers[context.device];
     sum += context.context + context.libraries;
-    if (!roles.contains(context.role)) roles += (roles.empty() ? "" : ", ") + context.role;
+    const std::string role(to_string(context.role));
+    if (!roles.contains(role)) roles += (roles.empty() ? "" : ", ") + role;
   }
   if (strangers.empty()) return;
   model::Bytes total;

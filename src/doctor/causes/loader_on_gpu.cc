@@ -16,8 +16,8 @@ void find_loader_on_gpu_in_run(const Scene& scene, Draft& draft) {
       if (device.index == thread.device) peak = device.peaks.allocated;
     }
     const double part = share(thread.peak, peak);
-    if (thread.role != "pin" || part < 0.02) continue;
-    const bool there = scene.runtime().oom && scene.runtime().oom->thread == "pin";
+    if (thread.role != model::ThreadRole::kPin || part < 0.02) continue;
+    const bool there = scene.runtime().oom && scene.runtime().oom->thread == model::ThreadRole::kPin;
     draft.weigh(scene.run_failed_for_memory() ? (there ? 0.95 : std::min(0.95, 0.65 + part)) : 0.7);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: the loader's pin thread holds {} of the card ({} of the peak), made at {}",

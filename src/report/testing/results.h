@@ -42,7 +42,8 @@ inline model::RunResult fitting_run() {
   result.reach.seconds = 16.2;
   result.reach.lines_run = 0.94;
   result.reach.looked = {{0, 5000, 118287, false}};
-  result.reach.unreached = {{"train.py", 97, 97, "train.py:97 in main", "print(step)", "every 500 steps", "no"}};
+  result.reach.unreached = {
+      {"train.py", 97, 97, "train.py:97 in main", "print(step)", "every 500 steps", model::UsesCard::kNo}};
   result.cuts = {"the loader of train.py:70 was cut to 4 of 5000 batches a pass"};
   result.plan_applied = {"autocast: bfloat16"};
   result.depends_on_data = {{"a size (nonzero)", "train.py:90 in loss", 2}};

@@ -191,7 +191,7 @@ def _entry(gap: Gap, source: Source, first: ast.stmt, when: str, card: said.Uses
 
 
 def _entry_of_side(crossing: crossings.Crossing, card: said.UsesCard) -> said.UnreachedLines:
-    """Its line was executed: `once` tells readers that this is about the other side of it."""
+    """Its line was executed: this is about the other side of it."""
     line = crossing.expression.lineno
     return said.UnreachedLines(
         file=crossing.source.name,
@@ -202,6 +202,7 @@ def _entry_of_side(crossing: crossings.Crossing, card: said.UsesCard) -> said.Un
         when=f"once {crossing.counter} is {crossing.limit:,g}",
         why=None,
         card=card,
+        what="other_side",
     )
 
 
@@ -231,7 +232,7 @@ def _entry_of_part(branch: within_lines.Branch, source: Source, when: str, card:
     line, column = branch.begin()
     entry: said.UnreachedLines = _entry(gap, source, gap.statements[0], when, card)
     entry.why = None if card == UNKNOWN else entry.why
-    entry.line, entry.column = line, column + 1
+    entry.what, entry.line, entry.column = "part", line, column + 1
     return entry
 
 

@@ -67,7 +67,7 @@ def asking_frame() -> FrameType | None:
     return frame
 
 
-def say(what: str) -> None:
+def say(what: str, is_branch: bool = False) -> None:
     """Notes once for each line that `what` was decided by values that were not computed."""
     key = asking_line()
     if key is None or (*key, what) in _state.seen:
@@ -76,7 +76,7 @@ def say(what: str) -> None:
     line = own_line(sys._getframe(1))
     if (what, line) not in _state.noted:
         _state.noted.add((what, line))
-        notes.note(said.DataRead(what=what, line=line))
+        notes.note(said.DataRead(what=what, line=line, is_branch=is_branch))
 
 
 @process.cached()

@@ -76,14 +76,15 @@ def make_readable(source: Tensor, says: bool = True) -> None:
     if not says:
         return
     if state < KNOWN and is_discrete(source):
-        lines.say(f"{_what_is_read(source)} that the host reads")
+        read = _what_is_read(source)
+        lines.say(f"{read} that the host reads", is_branch=read == steering.BRANCH)
     elif state < KNOWN and source.numel() == 1 and (decided := steering.decided_by(lines.asking_frame())):
-        lines.say(decided)
+        lines.say(decided, is_branch=decided == steering.BRANCH)
 
 
 def _what_is_read(source: Tensor) -> str:
     if source.numel() == 1:
-        return "a branch" if source.dtype == torch.bool else "a whole number"
+        return steering.BRANCH if source.dtype == torch.bool else "a whole number"
     return "truth values" if source.dtype == torch.bool else "whole numbers"
 
 
@@ -98,10 +99,10 @@ def read(call: Call) -> Any:
     if call.operator.name == "aten::equal":
         if call.least_known() == UNKNOWN:
             if call.mode.says:
-                lines.say("a branch (equal), taken for true")
+                lines.say(f"{steering.BRANCH} (equal), taken for true", is_branch=True)
             return True
         if call.least_known() < KNOWN and call.mode.says:
-            lines.say("a branch (equal)")
+            lines.say(f"{steering.BRANCH} (equal)", is_branch=True)
         return torch.equal(host(call.args[0]), host(call.args[1])) if call.is_small() else True
     make_readable(call.args[0], call.mode.says)
     return host(call.args[0]).item() if state_of(call.args[0]) != UNKNOWN else result
