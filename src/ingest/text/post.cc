@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -169,18 +170,20 @@ class PostReader final : public TextReader {
   // Source that lists, raises or handles errors. What a traceback quotes is not taken out: it has a reader of its own.
   static bool is_source(std::string_view text) { return is_code(text) && names_a_failure(text); }
 
+  // Of a place in the paragraph, whose lines are known by where they begin.
+  const model::SourceLine& line_at(std::size_t place) const {
+    const auto after = std::ranges::upper_bound(begins_, place, {}, [](const auto& begin) { return begin.first; });
+    return after == begins_.begin() ? begins_.front().second : std::prev(after)->second;
+  }
+
   void end_paragraph(EvidenceSink& sink) {
     std::size_t from = 0;
     for (Sentence& sentence : split_sentences(paragraph_, 0, 0)) {
       const std::size_t at = std::min(paragraph_.find(sentence.text, from), paragraph_.size());
-      const auto place =
-          std::ranges::find_if(begins_.rbegin(), begins_.rend(), [&](const auto& begin) { return begin.first <= at; });
-      const auto last = std::ranges::find_if(
-          begins_.rbegin(), begins_.rend(), [&](const auto& begin) { return begin.first < at + sentence.text.size(); });
       from = at == paragraph_.size() ? from : at + 1;
-      const model::SourceLine& where = place == begins_.rend() ? begins_.front().second : place->second;
+      const model::SourceLine& where = line_at(at);
       sentence.line = where.line;
-      sentence.last_line = last == begins_.rend() ? where.line : last->second.line;
+      sentence.last_line = line_at(at + std::max<std::size_t>(sentence.text.size(), 1) - 1).line;
       take(sentence, where, sink);
     }
     const bool announces = announces_;

@@ -346,16 +346,26 @@ bool asks_from_its_first_word(const Sentence& sentence) {
   return !sentence.words.empty() && std::ranges::find(kAsking, sentence.words.front()) != kAsking.end();
 }
 
+// What stood before a place: counted on the way, for a paragraph may be a log of megabytes.
+struct Before {
+  std::size_t blanks = 0, backticks = 0, quotes = 0;
+  void pass(std::string_view text) {
+    blanks += static_cast<std::size_t>(std::ranges::count(text, ' '));
+    backticks += static_cast<std::size_t>(std::ranges::count(text, '`'));
+    quotes += static_cast<std::size_t>(std::ranges::count(text, '"'));
+  }
+};
+
 // The length of what ends a sentence at `at`; 0: nothing does.
-std::size_t end_of_sentence(std::string_view text, std::size_t at) {
+std::size_t end_of_sentence(std::string_view text, std::size_t at, const Before& passed) {
   for (const std::string_view mark : {"\xe3\x80\x82", "\xef\xbc\x9f", "\xef\xbc\x81"}) {  // of Chinese and Japanese
     if (text.substr(at).starts_with(mark)) return mark.size();
   }
   // "The result should be [300000, 300000]: CUDA out of memory" tells two things.
-  constexpr std::ptrdiff_t kFewestBefore = 3;
-  const auto within = [&](char quote) { return std::ranges::count(text.substr(0, at), quote) % 2 == 1; };
-  if (text[at] == ':' && at + 1 < text.size() && is_blank(text[at + 1]) && !within('`') && !within('"'))
-    return std::ranges::count(text.substr(0, at), ' ') >= kFewestBefore ? 1 : 0;
+  constexpr std::size_t kFewestBefore = 3;
+  const bool within_quotes = passed.backticks % 2 == 1 || passed.quotes % 2 == 1;
+  if (text[at] == ':' && at + 1 < text.size() && is_blank(text[at + 1]) && !within_quotes)
+    return passed.blanks >= kFewestBefore ? 1 : 0;
   if (text[at] != '.' && text[at] != '!' && text[at] != '?') return 0;
   if (text[at] == '?' && at > 0 && text[at - 1] == '$') return 0;  // how the last command of a shell ended
   std::size_t end = at + 1;
@@ -393,10 +403,13 @@ std::vector<Sentence> split_sentences(std::string_view raw, std::int64_t line, s
     if (!sentence.words.empty()) sentences.push_back(std::move(sentence));
     begin = end;
   };
+  Before passed;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = end_of_sentence(text, at);
+    const std::size_t length = end_of_sentence(text, at, passed);
     if (length > 0) take(at + length);
-    at += std::max<std::size_t>(length, 1);
+    const std::size_t next = at + std::max<std::size_t>(length, 1);
+    passed.pass(text.substr(at, next - at));
+    at = next;
   }
   if (begin < text.size()) take(text.size());
   return sentences;
