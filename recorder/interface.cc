@@ -124,10 +124,10 @@ VRAMFIT_EXPORT void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address,
 }
 
 VRAMFIT_EXPORT void vramfit_kernel(uint8_t device, const uint64_t* pointers, uint32_t count, int64_t most_each,
-                                   int64_t bytes, int picks_rows) {
+                                   int64_t bytes, int picks_rows, uint32_t one_by_one_bytes) {
   vr::Recorder* recorder = vr::recorder();
   if (recorder == nullptr) return;
-  vr::kernel_tally().add(*recorder, device, {pointers, count}, {most_each, bytes, picks_rows != 0});
+  vr::kernel_tally().add(*recorder, device, {pointers, count}, {most_each, bytes, picks_rows != 0, one_by_one_bytes});
 }
 
 VRAMFIT_EXPORT void vramfit_note(const char* json) {

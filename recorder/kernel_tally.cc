@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 namespace vramfit::recorder {
 
@@ -24,7 +25,7 @@ int64_t LiveBlocks::bytes_behind(uint64_t address) const {
   return offset < size ? static_cast<int64_t>(size - offset) : 0;
 }
 
-int64_t bytes_touched(std::span<const uint64_t> pointers, const KernelMemory& memory, const LiveBlocks& blocks) {
+KernelPass pass_of(std::span<const uint64_t> pointers, const KernelMemory& memory, const LiveBlocks& blocks) {
   int64_t total = memory.bytes, largest = 0, second = 0;
   for (const uint64_t pointer : pointers) {
     int64_t bytes = blocks.bytes_behind(pointer);
@@ -33,18 +34,23 @@ int64_t bytes_touched(std::span<const uint64_t> pointers, const KernelMemory& me
     second = std::max(second, std::min(bytes, largest));
     largest = std::max(largest, bytes);
   }
-  return memory.picks_rows && second > 0 ? total - largest + second : total;
+  const bool is_gather = memory.picks_rows && second > 0;
+  const int64_t bytes = is_gather ? total - largest + second : total;
+  if (memory.one_by_one_bytes <= 0) return {bytes, 0};
+  return {bytes, ((is_gather ? second : largest) + memory.bytes / 2) / memory.one_by_one_bytes};
 }
 
 void KernelTally::add(Recorder& recorder, uint8_t device, std::span<const uint64_t> pointers,
                       const KernelMemory& memory) {
-  const int64_t bytes = bytes_touched(pointers, memory, live_blocks());
+  const KernelPass pass = pass_of(pointers, memory, live_blocks());
   const std::lock_guard guard(lock_);
   if (device != device_) flush_locked(recorder);
   device_ = device;
-  Size& size = sizes_[std::bit_width(static_cast<uint64_t>(bytes)) % sizes_.size()];
+  auto& sizes = sizes_[pass.elements > 0 ? 1 : 0];
+  Size& size = sizes[std::bit_width(static_cast<uint64_t>(pass.bytes)) % sizes.size()];
   ++size.launches;
-  size.bytes += bytes;
+  size.bytes += pass.bytes;
+  size.elements += pass.elements;
 }
 
 void KernelTally::flush(Recorder& recorder) {
@@ -53,13 +59,14 @@ void KernelTally::flush(Recorder& recorder) {
 }
 
 void KernelTally::flush_locked(Recorder& recorder) {
-  for (Size& size : sizes_) {
+  for (Size& size : std::views::join(sizes_)) {
     if (size.launches == 0) continue;
     vf_record record{};
     record.kind = VF_RECORD_LAUNCHES;
     record.device = device_;
     record.a = size.launches;
     record.b = size.bytes;
+    record.size = size.elements;
     recorder.add(record, Recorder::Line::kNone);
     size = {};
   }

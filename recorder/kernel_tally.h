@@ -33,8 +33,14 @@ struct KernelMemory {
   int64_t most_each = 0;  // bytes of each pointer; 0: to its block's end
   int64_t bytes = 0;      // beside the pointers
   bool picks_rows = false;
+  int64_t one_by_one_bytes = 0;  // of an element, where threads load and store single ones; 0: where they don't
 };
-int64_t bytes_touched(std::span<const uint64_t> pointers, const KernelMemory& memory, const LiveBlocks& blocks);
+struct KernelPass {
+  int64_t bytes = 0;
+  int64_t elements = 0;  // that threads load and store one by one: those of its largest tensor; of bytes that no
+                         // pointer leads to, half are loaded and half are stored
+};
+KernelPass pass_of(std::span<const uint64_t> pointers, const KernelMemory& memory, const LiveBlocks& blocks);
 
 class KernelTally {
  public:
@@ -46,15 +52,16 @@ class KernelTally {
   void after_fork(bool in_child);
 
  private:
-  // Launches are grouped by the logarithm of their bytes, so that those of a record are alike to a factor of two.
+  // Launches are grouped by the logarithm of their bytes, so that those of a record are alike to a factor of two, and
+  // by whether they go one by one: what bounds such a kernel is often not memory.
   struct Size {
-    int64_t launches = 0, bytes = 0;
+    int64_t launches = 0, bytes = 0, elements = 0;
   };
   void flush_locked(Recorder& recorder);
 
   std::mutex lock_;
   uint8_t device_ = 0;
-  std::array<Size, 64> sizes_{};
+  std::array<std::array<Size, 64>, 2> sizes_{};  // of vectors, one by one
 };
 KernelTally& kernel_tally();
 

@@ -14,7 +14,7 @@ class KernelTallyTest : public testing::Test {
     blocks.add(0x8000, 512);
   }
   int64_t touched(std::vector<uint64_t> pointers, KernelMemory memory = {}) const {
-    return bytes_touched(pointers, memory, blocks);
+    return pass_of(pointers, memory, blocks).bytes;
   }
   LiveBlocks blocks;
 };
@@ -38,6 +38,14 @@ TEST_F(KernelTallyTest, no_more_of_a_block_than_the_elements_that_there_are) {
 
 TEST_F(KernelTallyTest, of_the_largest_only_as_many_rows_as_are_picked) {
   EXPECT_EQ(touched({0x1000, 0x8000}, {.picks_rows = true}), 2 * 512);
+}
+
+TEST_F(KernelTallyTest, of_kernels_that_go_one_by_one_the_elements_of_the_largest_tensor_are_counted) {
+  const std::vector<uint64_t> pointers = {0x1000, 0x8000};
+  EXPECT_EQ(pass_of(pointers, {.one_by_one_bytes = 2}, blocks).elements, 2048);
+  EXPECT_EQ(pass_of(pointers, {.picks_rows = true, .one_by_one_bytes = 2}, blocks).elements, 256) << "those picked";
+  EXPECT_EQ(pass_of(pointers, {}, blocks).elements, 0) << "it loads vectors";
+  EXPECT_EQ(pass_of({}, {.bytes = 4000, .one_by_one_bytes = 4}, blocks).elements, 500) << "loaded and stored";
 }
 
 }  // namespace

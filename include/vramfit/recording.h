@@ -44,7 +44,8 @@ enum vf_record_kind {
   VF_RECORD_MATMUL = 10,      /* a = multiply-adds, b = bytes touched, size = enum vf_dtype, address = its shape by
                                  vf_shape_of() or 0: from cuBLAS */
   VF_RECORD_CONVOLUTION = 11, /* the same, from cuDNN */
-  VF_RECORD_LAUNCHES = 12,    /* a = kernel launches, of about the same size; b = bytes touched by them, 0: not known */
+  VF_RECORD_LAUNCHES = 12,    /* a = kernel launches, of about the same size; b = bytes touched by them, 0: not known;
+                                 size = elements that their threads loaded or stored one by one */
   VF_RECORD_COPY = 13,        /* size = bytes, a = cudaMemcpyKind */
   VF_RECORD_CONTEXT = 14,     /* this process touched the card: size = context bytes; a = card's used bytes after it */
   VF_RECORD_LIBRARY = 15,     /* a library took (size > 0) or gave back device memory; text names it; a = card's used

@@ -58,10 +58,11 @@ struct vf_record;
 void vramfit_emit(uint8_t kind, uint8_t device, uint64_t address, int64_t size, int64_t a, int64_t b, const char* text);
 
 /* A kernel was launched that reads or writes at these addresses: each to its block's end, `most_each` bytes at most (0:
- * all of it), and `bytes` beside. `picks_rows`: of the largest it touches only as much as of the next. They are added
+ * all of it), and `bytes` beside. `picks_rows`: of the largest it touches only as much as of the next.
+ * `one_by_one_bytes`: of an element, where its threads load and store single ones; 0: where they don't. They are added
  * up by their size and told as VF_RECORD_LAUNCHES when the stage or the step ends. */
 void vramfit_kernel(uint8_t device, const uint64_t* pointers, uint32_t count, int64_t most_each, int64_t bytes,
-                    int picks_rows);
+                    int picks_rows, uint32_t one_by_one_bytes);
 
 /* Appends one line to notes.<pid>.jsonl; `json` is one object without a line break. */
 void vramfit_note(const char* json);

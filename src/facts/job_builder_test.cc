@@ -104,6 +104,20 @@ TEST(StepWork, counts_kernels_that_are_alike_as_one_operator) {
   EXPECT_EQ(work.other_bytes, 3000);
 }
 
+TEST(StepWork, keeps_passes_that_go_one_by_one_apart_from_those_of_vectors) {
+  RecordingScript script;
+  script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+  script.product(64, 128, 32, 1000, VF_DTYPE_F32);
+  script.passes(1, 1000);
+  script.passes(1, 1000, 250);
+  script.step();
+  const model::StepWork work = gather(script.take())->work_on(0);
+  ASSERT_NE(work.operators, nullptr);
+  ASSERT_EQ(work.operators->size(), 3u);
+  EXPECT_EQ((*work.operators)[1].elements, 0);
+  EXPECT_EQ((*work.operators)[2].elements, 250);
+}
+
 TEST(StepWork, counts_copies_between_the_card_and_the_host) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);

@@ -36,10 +36,10 @@ class StepCount {
   bool is_empty() const { return total_macs(sums_) <= 0 && sums_.other_bytes <= 0; }
 
  private:
-  using Key = std::tuple<OperatorWork::Kind, model::Number, std::uint64_t, std::int64_t, double>;
+  using Key = std::tuple<OperatorWork::Kind, model::Number, std::uint64_t, std::int64_t, double, double>;
 
   void add_product(const vf_record& record);
-  void add_passes(double bytes, double launches);
+  void add_passes(double bytes, double elements, double launches);
 
   model::StepWork sums_;
   std::map<Key, OperatorWork> operators_;
@@ -57,8 +57,8 @@ void StepCount::add_product(const vf_record& record) {
     return;
   }
   const auto kind = record.kind == VF_RECORD_MATMUL ? OperatorWork::Kind::kProduct : OperatorWork::Kind::kConvolution;
-  OperatorWork& known =
-      operators_[{kind, static_cast<model::Number>(number), record.address, record.a, static_cast<double>(record.b)}];
+  OperatorWork& known = operators_[{kind, static_cast<model::Number>(number), record.address, record.a,
+                                    static_cast<double>(record.b), 0}];
   if (known.rows > 0) {
     ++known.count;
     return;
@@ -72,11 +72,12 @@ void StepCount::add_product(const vf_record& record) {
   known.bytes = bytes;
 }
 
-void StepCount::add_passes(double bytes, double launches) {
-  const double each = bytes / launches;
-  OperatorWork& known = operators_[{OperatorWork::Kind::kMemory, model::Number::kOther, 0, 0, each}];
+void StepCount::add_passes(double bytes, double elements, double launches) {
+  const double each = bytes / launches, elements_each = elements / launches;
+  OperatorWork& known = operators_[{OperatorWork::Kind::kMemory, model::Number::kOther, 0, 0, each, elements_each}];
   known.count = known.bytes > 0 ? known.count + launches : launches;
   known.bytes = each;
+  known.elements = elements_each;
   bytes_told_ += bytes;
 }
 
@@ -87,7 +88,7 @@ void StepCount::add(const vf_record& record) {
   } else if (record.kind == VF_RECORD_BLOCK_ALLOC) {
     sums_.other_bytes += size * kTouchesPerByte;
   } else if (record.kind == VF_RECORD_COPY && record.a == kWithinCard && record.size > 0) {
-    add_passes(2 * size, 1);
+    add_passes(2 * size, 0, 1);
   } else if (record.kind == VF_RECORD_COPY && (record.a == kToCard || record.a == kToHost)) {
     sums_.host_bytes += size;
   } else if (record.kind == VF_RECORD_LAUNCHES && record.a > 0) {
@@ -96,7 +97,7 @@ void StepCount::add(const vf_record& record) {
     if (record.stage == VF_STAGE_OPTIMIZER) sums_.optimizer_launches += launches;
     if (record.b <= 0) return;
     launches_told_ += launches;
-    add_passes(static_cast<double>(record.b), launches);
+    add_passes(static_cast<double>(record.b), size, launches);
   }
 }
 

@@ -141,6 +141,7 @@ struct OperatorWork {
   double rows = 0, columns = 0, inner = 0;  // of one product; rows of a convolution: output pixels
   double batch = 1;                         // of products in one kernel; of a convolution: its groups
   double bytes = 0;                         // touched by one kernel
+  double elements = 0;                      // that a pass loads or stores one by one; 0: it goes by vectors
   double count = 1;                         // of such kernels in a step
   bool operator==(const OperatorWork&) const = default;
 };
@@ -151,6 +152,7 @@ struct StepWork {
   std::array<double, kNumberCount> macs{};  // multiply-adds of matmuls and convolutions, by Number
   double matmul_bytes = 0;                  // touched by those
   double other_bytes = 0;                   // touched by everything else: from allocation traffic
+  double narrower = 1;                      // of other_bytes: the share that a technique left of an element's bytes
   double host_bytes = 0;                    // copied between the card and host memory, both ways together
   double launches = 0;                      // kernels
   double optimizer_launches = 0;            // part of `launches`

@@ -26,11 +26,13 @@ int answer_normalization_workspace(const TensorDescriptor* x, size_t* bytes) {
   return cudnn::kSuccess;
 }
 
-// Normalisation is bound by memory: its passes over the tensors are all that its time depends on.
+// Normalisation is bound by memory: its passes over the tensors are all that its time depends on. cuDNN's kernels for
+// channels that lie last load vectors of them; those for whole planes go one by one.
 int tell_passes(Handle* handle, const TensorDescriptor* x, int passes) {
   if (handle == nullptr || x == nullptr) return cudnn::kNullPointer;
   device::Touched touched;
   touched.bytes = x->elements() * cudnn::bytes_of(x->type) * passes;
+  if (!x->is_channels_last()) touched.one_by_one_bytes = static_cast<unsigned>(cudnn::bytes_of(x->type));
   ledger::tell_kernel(ledger::current_card(), touched);
   vramfit::library::launch(handle->stream);
   return cudnn::kSuccess;

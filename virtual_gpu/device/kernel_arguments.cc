@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <vector>
 
 namespace vramfit::device {
 namespace {
@@ -13,19 +14,34 @@ namespace {
 constexpr unsigned kMostTensors = 8;
 
 // The parameters between the last parentheses of a function's name; commas within <>, () and {} are not between them.
-unsigned count_parameters(std::string_view name) {
-  const size_t end = name.rfind(')');
-  if (end == std::string_view::npos) return 0;
-  unsigned commas = 0;
+std::vector<std::string_view> parameters_of(std::string_view name) {
+  std::vector<std::string_view> parameters;
+  size_t end = name.rfind(')');
+  if (end == std::string_view::npos) return parameters;
   int depth = 0;
   for (size_t at = end; at-- > 0;) {
     const char c = name[at];
     if (c == ')' || c == '>' || c == '}') ++depth;
     if (c == '<' || c == '{') --depth;
-    if (c == '(' && depth-- == 0) return at + 1 == end ? 0 : commas + 1;
-    if (c == ',' && depth == 0) ++commas;
+    const bool is_first = c == '(' && depth-- == 0;
+    if (!is_first && (c != ',' || depth != 0)) continue;
+    if (at + 1 < end) parameters.push_back(name.substr(at + 1, end - at - 1));
+    if (is_first) break;
+    end = at;
   }
-  return 0;
+  std::ranges::reverse(parameters);
+  return parameters;
+}
+
+// "int", "unsigned long": a type of C's own that is no pointer. Of all others some member may be an address.
+bool is_number(std::string_view type) { return type.find_first_of("*&:<{(") == std::string_view::npos; }
+
+void set_parameters(std::string_view name, KernelForm& form) {
+  const std::vector<std::string_view> parameters = parameters_of(name);
+  form.parameters = static_cast<unsigned>(parameters.size());
+  for (size_t i = 0; i < std::min<size_t>(parameters.size(), 64); ++i) {
+    if (is_number(parameters[i])) form.numbers |= uint64_t{1} << i;
+  }
 }
 
 unsigned number_after(std::string_view text, std::string_view word) {
@@ -175,12 +191,14 @@ void set_lists(std::string_view name, KernelForm& form) {
 KernelForm form_of(std::string_view name) {
   KernelForm form;
   form.element_bytes = bytes_of_first_type(name);
-  form.parameters = count_parameters(name);
+  set_parameters(name, form);
   if (name.contains("::vectorized_elementwise_kernel<") || name.contains("::unrolled_elementwise_kernel<")) {
     form.tensors = std::max(number_after(name, "array<char*, "), number_after(name, "Array<char*, "));
     form.shape = form.tensors == 0 || form.tensors > kMostTensors ? KernelShape::kUnknown : KernelShape::kElementwise;
+    form.goes_one_by_one = name.contains("::unrolled_elementwise_kernel<");
   } else if (name.contains("::elementwise_kernel<")) {
     form.shape = KernelShape::kStrided;
+    form.goes_one_by_one = true;
   } else if (name.contains("multi_tensor_apply_kernel<")) {
     set_lists(name, form);
     form.shape = form.tensors == 0 ? KernelShape::kUnknown : KernelShape::kMultiTensor;
@@ -192,6 +210,7 @@ KernelForm form_of(std::string_view name) {
     form.shape = KernelShape::kReduction;
   } else if (form.parameters > 0) {
     form.shape = KernelShape::kPointers;
+    form.goes_one_by_one = true;
     form.convolves = name.contains("conv_depthwise2d_forward_kernel") || name.contains("conv_depthwise3d_cuda_kernel");
     form.picks_rows = name.contains("mbedding") || name.contains("ndex") || name.contains("ather");
     // im2col goes sample by sample: a thread writes the elements of a window.
@@ -207,6 +226,7 @@ Touched touched_by(const KernelForm& form, void* const* arguments, unsigned bloc
   const unsigned used = form.shape == KernelShape::kPointers ? form.parameters : std::max(form.parameters, 3u);
   if (!is_on_stack(arguments, used * sizeof(void*))) return touched;
   touched.picks_rows = form.picks_rows;
+  if (form.goes_one_by_one) touched.one_by_one_bytes = form.element_bytes;
   switch (form.shape) {
     case KernelShape::kElementwise:
       add_pointers(arguments[2], form.tensors, touched);
@@ -226,7 +246,9 @@ Touched touched_by(const KernelForm& form, void* const* arguments, unsigned bloc
       add_reduction(arguments, touched);
       break;
     default:
-      for (unsigned i = 0; i < form.parameters; ++i) add_pointers(arguments[i], 1, touched);
+      for (unsigned i = 0; i < form.parameters; ++i) {
+        if (i >= 64 || (form.numbers >> i & 1) == 0) add_pointers(arguments[i], 1, touched);
+      }
       touched.most_each = int64_t{blocks} * threads * form.most_per_thread * form.element_bytes;
   }
   return touched;

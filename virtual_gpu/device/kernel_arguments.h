@@ -22,7 +22,9 @@ struct KernelForm {
   KernelShape shape = KernelShape::kUnknown;
   unsigned tensors = 0;          // of kElementwise and kMultiTensor
   unsigned parameters = 0;       // of kPointers
+  uint64_t numbers = 0;          // a bit for each of those that is a plain number and can't be an address
   unsigned element_bytes = 4;    // of the first type that its name has
+  bool goes_one_by_one = false;  // its threads load and store single elements, not vectors of them
   bool picks_rows = false;       // gathers: of the largest tensor it reads only what it writes
   unsigned most_per_thread = 0;  // elements of one tensor, of kernels that are given a part of a batch; 0: of all of it
   unsigned list_bytes = 0;       // of kMultiTensor: for each tensor, beside its addresses and its size
@@ -40,6 +42,7 @@ struct Touched {
   int64_t most_each = 0;  // bytes of a pointer's block at most; 0: all of it
   int64_t bytes = 0;      // beside the pointers
   bool picks_rows = false;
+  unsigned one_by_one_bytes = 0;  // of an element, where threads load and store single ones; 0: where they don't
   // For kAttention, the products of so many matrices.
   int64_t multiply_adds = 0, rows = 0, columns = 0, batch = 0;
 };

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <string>
+
 namespace vramfit::device {
 namespace {
 
@@ -37,6 +40,31 @@ TEST(KernelArguments, of_other_kernels_each_parameter_may_be_a_pointer) {
       "int, int, int, bool const*, int, bool)");
   EXPECT_EQ(form.shape, KernelShape::kPointers);
   EXPECT_EQ(form.parameters, 8u);
+}
+
+// Sixteen numbers stand between the first and the last address: PyTorch's pooling has as many.
+TEST(KernelArguments, numbers_take_no_place_among_the_addresses) {
+  std::string name = "void at::native::max_pool_backward_nhwc<c10::BFloat16, float>(c10::BFloat16 const*, ";
+  for (int i = 0; i < 16; ++i) name += i % 2 == 0 ? "int, " : "unsigned long, ";
+  const KernelForm form = form_of(name + "c10::BFloat16*)");
+  EXPECT_EQ(form.parameters, 18u);
+  EXPECT_EQ(form.numbers, uint64_t{0x1fffe});
+  uint64_t first = 0x10000000, last = 0x20000000, number = 7;
+  void* arguments[18];
+  std::ranges::fill(arguments, &number);
+  arguments[0] = &first, arguments[17] = &last;
+  const Touched touched = touched_by(form, arguments, 1);
+  ASSERT_EQ(touched.count, 2u);
+  EXPECT_EQ(touched.pointers[1], last);
+}
+
+TEST(KernelArguments, what_loads_vectors_is_told_from_what_goes_one_by_one) {
+  EXPECT_FALSE(form_of(kAdd).goes_one_by_one);
+  EXPECT_TRUE(
+      form_of("void at::native::unrolled_elementwise_kernel<F, std::array<char*, 2ul>, 4>(int, F)").goes_one_by_one);
+  EXPECT_TRUE(form_of("void at::native::elementwise_kernel<128, 4, F>(int, F)").goes_one_by_one);
+  EXPECT_TRUE(form_of("void at::native::roll_cuda_kernel<float>(float const*, float*, long)").goes_one_by_one);
+  EXPECT_FALSE(form_of("void at::native::reduce_kernel<512, 1, R>(R)").goes_one_by_one);
 }
 
 TEST(KernelArguments, commas_within_a_type_are_not_between_parameters) {

@@ -30,7 +30,7 @@ void emit(uint8_t kind, int ordinal, uint64_t address, int64_t size, int64_t a, 
 
 namespace {
 
-using Kernel = void (*)(uint8_t, const uint64_t*, uint32_t, int64_t, int64_t, int);
+using Kernel = void (*)(uint8_t, const uint64_t*, uint32_t, int64_t, int64_t, int, uint32_t);
 
 Kernel recorders_kernel() {
   static const auto kKernel = reinterpret_cast<Kernel>(recorders("vramfit_kernel"));
@@ -46,7 +46,7 @@ void tell_kernel(int ordinal, const device::Touched& touched) {
   const int index = index_in_ledger(ordinal);
   if (tell == nullptr || index < 0) return;
   tell(static_cast<uint8_t>(index), touched.pointers.data(), touched.count, touched.most_each, touched.bytes,
-       touched.picks_rows ? 1 : 0);
+       touched.picks_rows ? 1 : 0, touched.one_by_one_bytes);
 }
 
 }  // namespace vramfit::ledger

@@ -37,7 +37,9 @@ class RecordingScript {
   void tag(std::uint64_t address, vf_owner owner) { push(VF_RECORD_TAG, address, 0, owner, 0); }
   void matmul(std::int64_t macs, std::int64_t bytes, vf_dtype dtype) { push(VF_RECORD_MATMUL, 0, dtype, macs, bytes); }
   void launches(std::int64_t count) { push(VF_RECORD_LAUNCHES, 0, 0, count, 0); }
-  void passes(std::int64_t count, std::int64_t bytes) { push(VF_RECORD_LAUNCHES, 0, 0, count, bytes); }
+  void passes(std::int64_t count, std::int64_t bytes, std::int64_t elements = 0) {
+    push(VF_RECORD_LAUNCHES, 0, elements, count, bytes);
+  }
   void copy(std::int64_t bytes, int kind) { push(VF_RECORD_COPY, 0, bytes, kind, 0); }  // cudaMemcpyKind
   void product(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t bytes, vf_dtype dtype) {
     push(VF_RECORD_MATMUL, vf_shape_of(rows, columns, 1), dtype, rows * columns * inner, bytes);
