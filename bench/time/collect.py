@@ -1,28 +1,35 @@
 """What the kernels of published steps are: fixtures/published/step_operators.csv, but for the single operators (a4).
 
     vramfit run --gpu a100-80gb:400GiB --steps all -- PYTHON bench/time/collect.py > operators.csv
+    vramfit run --gpu h200 --steps all -- PYTHON bench/time/collect.py --jobs h200_times.json > h200_operators.csv
 
 Runs each step of step_times.csv on the virtual card, as its table says it was measured, and reads this process's own
-recording (include/vramfit/recording.h). PYTHON needs timm and transformers. Kernels whose dimensions differ by less
-than 12 % are one line; passes over memory are told apart by powers of two.
+recording (include/vramfit/recording.h). PYTHON needs timm and transformers. --jobs: the steps of
+tools/validate_on_device/times.py that this file has, which need torchvision. Kernels whose dimensions differ by less
+than 12 % are one line; passes over memory are told apart by powers of two, and those of vectors from those of elements.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import ctypes
+import functools
 import gc
+import json
 import math
 import os
 import struct
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
 
-TIMES = Path(__file__).resolve().parents[2] / "fixtures" / "published" / "step_times.csv"
+ROOT = Path(__file__).resolve().parents[2]
+TIMES = ROOT / "fixtures" / "published" / "step_times.csv"
+TOOLS = ROOT / "tools" / "validate_on_device"
 RECORD = struct.Struct("<BBBBIIIqQqqqII")
 MATMUL, CONVOLUTION, LAUNCHES, COPY, WITHIN_CARD = 10, 11, 12, 13, 3
 OTHER, SAVE = 0, 7  # two stages: going from one to the other has the launches so far written
@@ -30,6 +37,7 @@ SMALL = 20  # binary digits of the bytes of passes that are told together
 LANGUAGE_MODELS = {"bert_large", "opt_13", "gpt3_27"}
 Step = Callable[[], None]
 Kernel = tuple[str, int, int, int, float, int, int]
+Passes = dict[tuple[int, bool], list[float]]  # by size, and whether it goes one by one: how many, bytes, elements
 
 recorder = ctypes.CDLL(None)
 recorder.vramfit_recorded.restype = ctypes.c_uint64
@@ -110,9 +118,9 @@ def step_of_network(name: str, mode: str, batch: int, size: int) -> Step:
     return train if mode == "train" else infer
 
 
-def kernels_between(begin: int, end: int) -> tuple[dict[Kernel, int], dict[int, list[float]]]:
+def kernels_between(begin: int, end: int) -> tuple[dict[Kernel, int], Passes]:
     products: dict[Kernel, int] = defaultdict(int)
-    passes: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])  # by size: how many, bytes
+    passes: Passes = defaultdict(lambda: [0.0, 0.0, 0.0])
     path = Path(os.environ["VRAMFIT_RUN_DIR"]) / f"recording.{os.getpid()}.vfr"
     with path.open("rb") as file:
         file.seek(RECORD.size * begin)
@@ -124,39 +132,62 @@ def kernels_between(begin: int, end: int) -> tuple[dict[Kernel, int], dict[int, 
             name = "product" if kind == MATMUL else "convolution"
             products[name, size, rows, columns, a / (rows * columns * batch), batch, b] += 1
         elif kind == LAUNCHES:
-            add_pass(passes, b, a)
+            add_pass(passes, b, size, a)
         elif kind == COPY and a == WITHIN_CARD:
-            add_pass(passes, 2 * size, 1)
+            add_pass(passes, 2 * size, 0, 1)
     return products, passes
 
 
-def add_pass(passes: dict[int, list[float]], touched: int, count: int) -> None:
-    one = passes[max(SMALL, (touched // count).bit_length())]
+def add_pass(passes: Passes, touched: int, elements: int, count: int) -> None:
+    one = passes[max(SMALL, (touched // count).bit_length()), elements > 0]
     one[0] += count
     one[1] += touched
+    one[2] += elements
 
 
-def print_list(name: str, products: dict[Kernel, int], passes: dict[int, list[float]]) -> None:
+def print_list(name: str, products: dict[Kernel, int], passes: Passes) -> None:
     alike: dict[tuple, list] = {}
     for kernel, count in products.items():
         key = kernel[:2] + tuple(round(math.log(max(dimension, 1)) / 0.12) for dimension in kernel[2:6])
         alike.setdefault(key, [kernel, 0])[1] += count
     for (kind, number, rows, columns, inner, batch, touched), count in alike.values():
-        print(f"{name},{kind},{number},{rows},{columns},{inner:.4g},{batch},{touched:.4g},{count}")
+        print(f"{name},{kind},{number},{rows},{columns},{inner:.9g},{batch},{touched:.4g},{count},0")
         name = ""  # in its first line only
-    for _, (count, touched) in sorted(passes.items()):
-        print(f"{name},memory,0,0,0,0,1,{touched / count:.4g},{count:.0f}", flush=True)
+    for _, (count, touched, elements) in sorted(passes.items()):
+        print(f"{name},memory,0,0,0,0,1,{touched / count:.4g},{count:.0f},{elements / count:.4g}", flush=True)
 
 
-def main() -> None:
+def published_steps() -> Iterator[tuple[str, Callable[[], Step]]]:
     with TIMES.open() as file:
         steps = {row["list"]: row for row in csv.DictReader(file) if row["table"] != "a4"}
-    print("list,kind,number,rows,columns,inner,batch,bytes,count")
     for name, row in steps.items():
         batch, size = map(int, name.rsplit("-", 1)[1].split("x"))
         make = step_of_language_model if row["model"] in LANGUAGE_MODELS else step_of_network
+        yield name, functools.partial(make, row["model"], row["mode"], batch, size)
+
+
+def jobs_steps(recorded_jobs: Path) -> Iterator[tuple[str, Callable[[], Step]]]:
+    sys.path.insert(0, str(TOOLS))
+    import times
+
+    def begin(name: str) -> Step:
+        torch.backends.cudnn.benchmark = False
+        job, update = times.train(name, 1)
+        return functools.partial(times.one_step, job, update)
+
+    times.report_parts_to(lambda _: None)
+    for name in json.loads(recorded_jobs.read_text())["jobs"]:
+        yield name, functools.partial(begin, name)
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--jobs", type=Path, metavar="TIMES.json", help="the jobs of this recording of a card")
+    options = words.parse_args()
+    print("list,kind,number,rows,columns,inner,batch,bytes,count,elements")
+    for name, make in published_steps() if options.jobs is None else jobs_steps(options.jobs):
         try:
-            step = make(row["model"], row["mode"], batch, size)
+            step = make()
             step()
             begin = recorded()
             step()

@@ -2,11 +2,17 @@
 //
 //   bench_step_time cards.toml lists.csv rows.csv      then on stdin, a line each:
 //     figure NAME VALUE     of TimeFigures, for every card (default: the program's own)
-//     card KEY VECTOR TENSOR BANDWIDTH                 factors of one card
+//     card KEY VECTOR TENSOR BANDWIDTH HALVED          factors of one card
 //     own                   the program's own figures, of every card
-//     predict               answers a line for each row: seconds by the model, seconds by the roofline
+//     figures               answers those of a card that was not measured: NAME VALUE, a line each, and an empty line
+//     cards                 answers by which factors each card's are others: KEY FACTORS
+//     predict               answers a line for each row: seconds by the model, seconds by the roofline, and of the
+//     model's
+//                           those of products and convolutions, of passes over memory, and of the host's launches
 //
-// lists.csv: list,kind,number,rows,columns,inner,batch,bytes,count.  rows.csv: list,card,...
+//
+// lists.csv: list,kind,number,rows,columns,inner,batch,bytes,count,elements.  rows.csv: list,card,...
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/operator_time.h"
 #include "devices/time_model.h"
 #include "ingest/cards.h"
 
@@ -54,6 +61,7 @@ Lists read_lists(const char* path) {
     work.number = static_cast<vramfit::model::Number>(std::stoi(row[2]));
     double* const fields[] = {&work.rows, &work.columns, &work.inner, &work.batch, &work.bytes, &work.count};
     for (std::size_t i = 0; i < std::size(fields); ++i) *fields[i] = std::stod(row[3 + i]);
+    if (row.size() > 9) work.elements = std::stod(row[9]);
     if (!row[0].empty()) list = row[0];
     lists[list].push_back(work);
   });
@@ -81,7 +89,7 @@ struct Row {
 };
 
 struct Factors {
-  double vector = 1, tensor = 1, bandwidth = 1;
+  double vector = 1, tensor = 1, bandwidth = 1, halved = 1;
 };
 
 class Predictor {
@@ -104,11 +112,15 @@ class Predictor {
       if (double* figure = vramfit::devices::find_figure(figures_, name)) words >> *figure;
     } else if (verb == "card") {
       Factors& factors = factors_[name];
-      words >> factors.vector >> factors.tensor >> factors.bandwidth;
+      words >> factors.vector >> factors.tensor >> factors.bandwidth >> factors.halved;
     } else if (verb == "own") {
       own_ = true;
     } else if (verb == "predict") {
       predict();
+    } else if (verb == "figures") {
+      tell_figures();
+    } else if (verb == "cards") {
+      tell_cards();
     }
   }
 
@@ -120,14 +132,47 @@ class Predictor {
       figures.vector *= found->second.vector;
       figures.tensor *= found->second.tensor;
       figures.bandwidth *= found->second.bandwidth;
+      figures.halved *= found->second.halved;
     }
     return figures;
   }
 
+  static void tell_figures() {
+    TimeFigures figures = vramfit::devices::find_time_figures(Card{});
+    for (const std::string_view name : vramfit::devices::figure_names()) {
+      std::cout << name << ' ' << *vramfit::devices::find_figure(figures, name) << '\n';
+    }
+    std::cout << std::endl;
+  }
+
+  void tell_cards() const {
+    const TimeFigures of_all = vramfit::devices::find_time_figures(Card{});
+    for (const Card& card : cards_) {
+      const TimeFigures own = vramfit::devices::find_time_figures(card);
+      if (own == of_all) continue;
+      std::cout << card.key << ' ' << own.vector / of_all.vector << ' ' << own.tensor / of_all.tensor << ' '
+                << own.bandwidth / of_all.bandwidth << ' ' << own.halved / of_all.halved << '\n';
+    }
+    std::cout << std::endl;
+  }
+
+  static std::array<double, 3> kinds_of(const Row& row, const TimeFigures& figures) {
+    std::array<double, 3> seconds{};
+    for (const OperatorWork& one : *row.work->operators) {
+      seconds[2] += figures.launch_seconds * one.count;
+      seconds[one.kind == OperatorWork::Kind::kMemory ? 1 : 0] +=
+          vramfit::devices::estimate_kernel_seconds(*row.card, one, figures) * one.count;
+    }
+    return seconds;
+  }
+
   void predict() const {
     for (const Row& row : rows_) {
-      std::cout << vramfit::devices::estimate_step_seconds(*row.card, *row.work, figures_of(*row.card)) << ' '
-                << vramfit::devices::estimate_roofline_seconds(*row.card, *row.work) << '\n';
+      const TimeFigures figures = figures_of(*row.card);
+      std::cout << vramfit::devices::estimate_step_seconds(*row.card, *row.work, figures) << ' '
+                << vramfit::devices::estimate_roofline_seconds(*row.card, *row.work);
+      for (const double seconds : kinds_of(row, figures)) std::cout << ' ' << seconds;
+      std::cout << '\n';
     }
     std::cout << std::flush;
   }

@@ -34,8 +34,15 @@ bool is_on_tensor_cores(const model::Card& card, Number number) {
          number == Number::kTf32;
 }
 
-bool is_aligned(const OperatorWork& work) {
-  return std::fmod(work.columns, 8) == 0 && std::fmod(std::round(work.inner), 8) == 0;
+// How often the number of elements that a thread may load at once is halved, from eight on: of a product by whatever
+// power of two its dimensions are no multiples of. cuDNN fills a convolution's channels up to eight.
+int halvings_of(const OperatorWork& work) {
+  int halvings = 0;
+  for (double at_once = 8; at_once > 1; at_once /= 2) {
+    if (std::fmod(work.columns, at_once) == 0 && std::fmod(std::round(work.inner), at_once) == 0) break;
+    ++halvings;
+  }
+  return work.kind == OperatorWork::Kind::kConvolution ? std::min(halvings, 1) : halvings;
 }
 
 // Its sums are over output pixels, of which there are more than filters.
@@ -46,7 +53,8 @@ bool is_weight_gradient(const OperatorWork& work) {
 double rate_of(const model::Card& card, const OperatorWork& work, const TimeFigures& figures) {
   const bool tensor = is_on_tensor_cores(card, work.number);
   double rate = peak_multiply_adds_per_second(card, work.number) * (tensor ? figures.tensor : figures.vector);
-  if (tensor && !is_aligned(work)) rate *= figures.unaligned;
+  const int halvings = tensor ? halvings_of(work) : 0;
+  if (halvings > 0) rate *= figures.unaligned * std::pow(figures.halved, halvings);
   if (work.kind == OperatorWork::Kind::kConvolution) rate *= figures.convolution;
   if (is_weight_gradient(work)) rate *= figures.weight_gradient;
   return rate;
@@ -60,6 +68,19 @@ double uncached(const model::Card& card, double bytes, const TimeFigures& figure
 
 double memory_seconds(const model::Card& card, double bytes, const TimeFigures& figures) {
   return uncached(card, bytes, figures) / bytes_per_second(card, figures);
+}
+
+// Processors since Maxwell begin an instruction of 4 warps of 32 threads in a cycle (NVIDIA's whitepapers).
+double instructions_per_second(const model::Card& card) {
+  constexpr double kThreads = 128;
+  return processors_of(card) * kThreads * card.sm_clock_khz * 1e3;
+}
+
+// A pass whose threads work out the place of each element is as long for narrow types as for wide ones.
+double pass_seconds(const model::Card& card, const OperatorWork& work, const TimeFigures& figures) {
+  const double memory = memory_seconds(card, work.bytes, figures);
+  if (card.sm_clock_khz <= 0) return memory;
+  return std::max(memory, work.elements * figures.instructions / instructions_per_second(card));
 }
 
 double product_seconds(const model::Card& card, const OperatorWork& work, const TimeFigures& figures) {
@@ -100,7 +121,7 @@ double convolution_seconds(const model::Card& card, const OperatorWork& work, co
 double estimate_kernel_seconds(const model::Card& card, const OperatorWork& work, const TimeFigures& figures) {
   double seconds = 0;
   if (work.kind == OperatorWork::Kind::kMemory || work.rows <= 0 || work.columns <= 0 || work.inner <= 0) {
-    seconds = memory_seconds(card, work.bytes, figures);
+    seconds = pass_seconds(card, work, figures);
   } else if (work.kind == OperatorWork::Kind::kProduct) {
     seconds = product_seconds(card, work, figures);
   } else {

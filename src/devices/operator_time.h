@@ -2,7 +2,8 @@
 //
 //   product      max(waves of tiles x time of a tile, bytes / bandwidth) + start
 //   convolution  the same, as the product that it is; with groups, nearer to a pass over memory
-//   memory       bytes / bandwidth + start, less where they lie in L2
+//   memory       max(bytes / bandwidth, elements x instructions / rate of instructions) + start; less where they lie in
+//                L2. Elements are those that threads load or store one by one
 //
 // A product of rows x columns is cut into tiles; a card's processors take a tile each, and the last wave is as long as
 // the others however few tiles are left for it. Of the tiles that libraries have, the fastest is taken. Large tiles

@@ -61,6 +61,23 @@ TEST(OperatorTime, tensor_cores_are_for_half_precision_and_aligned_dimensions) {
   const double aligned = of(product(4096, 4096, 4096, Number::kF16));
   EXPECT_LT(aligned, 0.3 * of(product(4096, 4096, 4096)));
   EXPECT_NEAR(of(product(4096, 4096, 4095, Number::kF16)) / aligned, 2, 0.05);
+  figures.halved = 0.5;
+  EXPECT_NEAR(of(product(4096, 4096, 4092, Number::kF16)) / aligned, 4, 0.1) << "four at once";
+  EXPECT_NEAR(of(product(4096, 4096, 4095, Number::kF16)) / aligned, 16, 0.2) << "one by one";
+}
+
+TEST(OperatorTime, a_pass_that_goes_one_by_one_is_no_faster_for_narrow_types) {
+  model::Card card = card_of_64_processors();
+  card.sm_clock_khz = 1'000'000;
+  TimeFigures figures = kPlain;
+  figures.instructions = 128;  // 64 elements in a nanosecond
+  OperatorWork wide, narrow;
+  wide.bytes = 8e6, narrow.bytes = 4e6;
+  wide.elements = narrow.elements = 1e6;
+  EXPECT_DOUBLE_EQ(estimate_kernel_seconds(card, narrow, figures), 1e6 / 64e9);
+  EXPECT_DOUBLE_EQ(estimate_kernel_seconds(card, wide, figures), estimate_kernel_seconds(card, narrow, figures));
+  narrow.elements = 0;
+  EXPECT_DOUBLE_EQ(estimate_kernel_seconds(card, narrow, figures), 4e6 / 1e12) << "vectors are bound by memory";
 }
 
 TEST(OperatorTime, a_depthwise_convolution_is_a_pass_over_memory) {
@@ -126,7 +143,24 @@ TEST(StepTime, many_small_kernels_wait_for_the_host) {
   pass.count = 2000;
   StepWork work = step_of({pass});
   work.launches = 2000;
-  EXPECT_DOUBLE_EQ(estimate_step_seconds(card_of_64_processors(), work, kPlain), 2000 * kSecondsPerLaunch);
+  TimeFigures figures = kPlain;
+  figures.launch_seconds = 2e-5;
+  EXPECT_DOUBLE_EQ(estimate_step_seconds(card_of_64_processors(), work, figures), 2000 * 2e-5);
+}
+
+TEST(StepTime, narrower_elements_are_no_fewer) {
+  model::Card card = card_of_64_processors();
+  card.sm_clock_khz = 1'000'000;
+  TimeFigures figures = kPlain;
+  figures.instructions = 1000;
+  OperatorWork pass;
+  pass.bytes = 1e9, pass.elements = 1e9;
+  StepWork work = step_of({pass});
+  const double before = estimate_step_seconds(card, work, figures);
+  work.other_bytes /= 2;
+  EXPECT_DOUBLE_EQ(estimate_step_seconds(card, work, figures), before / 2) << "half of the work";
+  work.narrower = 0.5;
+  EXPECT_DOUBLE_EQ(estimate_step_seconds(card, work, figures), before) << "elements of half the bytes";
 }
 
 TEST(StepTime, an_interval_holds_its_value) {

@@ -67,10 +67,11 @@ StepWork sum_up(const std::vector<OperatorWork>& operators) {
 double share(double part, double whole) { return whole > 0 ? part / whole : 1; }
 
 // Operators as techniques left them: a part of the rows at once, and more or fewer bytes.
-OperatorWork piece_of(const OperatorWork& work, double pieces, double byte_share) {
+OperatorWork piece_of(const OperatorWork& work, double pieces, double byte_share, double element_share) {
   OperatorWork piece = work;
   piece.rows /= pieces;
   piece.bytes *= byte_share / pieces;
+  piece.elements *= element_share / pieces;
   piece.count *= pieces;
   return piece;
 }
@@ -88,7 +89,7 @@ double product_seconds(const model::Card& card, const StepWork& work, const Step
   double seconds = 0;
   for (const OperatorWork& one : *work.operators) {
     if (one.kind == OperatorWork::Kind::kMemory) continue;
-    OperatorWork piece = piece_of(one, work.pieces, byte_share);
+    OperatorWork piece = piece_of(one, work.pieces, byte_share, 1);
     if (is_as_counted) {
       seconds += estimate_kernel_seconds(card, piece, figures) * piece.count;
       continue;
@@ -108,7 +109,7 @@ double memory_seconds(const model::Card& card, const StepWork& work, const StepW
   double seconds = 0;
   for (const OperatorWork& one : *work.operators) {
     if (one.kind != OperatorWork::Kind::kMemory) continue;
-    const OperatorWork piece = piece_of(one, work.pieces, byte_share);
+    const OperatorWork piece = piece_of(one, work.pieces, byte_share, byte_share / work.narrower);
     seconds += estimate_kernel_seconds(card, piece, figures) * piece.count;
   }
   return seconds;
@@ -149,7 +150,7 @@ double estimate_step_seconds(const model::Card& card, const model::StepWork& wor
   const StepWork counted = sum_up(*work.operators);
   const double device = product_seconds(card, work, counted, figures) + memory_seconds(card, work, counted, figures);
   const double launches = work.launches + counted.launches * work.pieces * share(total_macs(work), total_macs(counted));
-  return std::max(device, launches * kSecondsPerLaunch) + work.host_bytes / host_bytes_per_second(card);
+  return std::max(device, launches * figures.launch_seconds) + work.host_bytes / host_bytes_per_second(card);
 }
 
 double estimate_roofline_seconds(const model::Card& card, const model::StepWork& work) {

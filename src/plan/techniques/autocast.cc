@@ -104,6 +104,7 @@ class Autocast final : public Technique {
     halve_matmuls(half, work);
     work.matmul_bytes *= 0.5;
     work.other_bytes *= kActivationShare;
+    work.narrower *= kActivationShare;
     work.launches *= kCastLaunches;
   }
 

@@ -58,6 +58,7 @@ class HalfWeights final : public Technique {
     halve_matmuls(model::Number::kBf16, forecast.work);
     forecast.work.matmul_bytes *= kInHalf;
     forecast.work.other_bytes *= kInHalf;
+    forecast.work.narrower *= kInHalf;
     worsen(
         forecast, Effect::kPrecision,
         "weights, gradients and the optimizer's state have 8 bits of precision: updates of less than about 1/256 of a "
