@@ -7,7 +7,7 @@ namespace vramfit::job {
 using base::Result;
 using model::Verdict;
 
-std::optional<RetryOptions> concede(const RunRequest& request, const RunOutcome& outcome) {
+std::optional<RetryOptions> find_retry(const RunRequest& request, const RunOutcome& outcome) {
   const model::RunResult& result = outcome.result;
   const bool may_track = !request.real && request.values == Values::kAuto;
   RetryOptions more = request.retry;
@@ -22,12 +22,12 @@ std::optional<RetryOptions> concede(const RunRequest& request, const RunOutcome&
   return std::nullopt;
 }
 
-Result<RunOutcome> run_conceding(RunRequest& request,
-                                 const std::function<Result<RunOutcome>(const RunRequest&)>& run_once,
-                                 const std::function<void(std::string_view)>& say) {
+Result<RunOutcome> run_with_retries(RunRequest& request,
+                                    const std::function<Result<RunOutcome>(const RunRequest&)>& run_once,
+                                    const std::function<void(std::string_view)>& say) {
   auto outcome = run_once(request);
   while (outcome) {
-    const auto more = concede(request, *outcome);
+    const auto more = find_retry(request, *outcome);
     if (!more) break;
     RunRequest again = request;
     again.retry = *more;

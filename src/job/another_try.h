@@ -11,15 +11,15 @@
 
 namespace vramfit::job {
 
-// What the script is worth running again with; nothing when it neither asked nor failed, or nothing more can be
-// conceded.
-std::optional<RetryOptions> concede(const RunRequest& request, const RunOutcome& outcome);
+// What the script is worth running again with; nothing when it neither asked nor failed, or there is nothing more to
+// try.
+std::optional<RetryOptions> find_retry(const RunRequest& request, const RunOutcome& outcome);
 
-// Runs `request` and leaves in it what was conceded. Tracked values that help nothing are not: the first failure is the
-// script's.
-base::Result<RunOutcome> run_conceding(RunRequest& request,
-                                       const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once,
-                                       const std::function<void(std::string_view)>& say);
+// Runs `request` and leaves in it what it was run again with. Tracked values that help nothing are not: the first
+// failure is the script's.
+base::Result<RunOutcome> run_with_retries(RunRequest& request,
+                                          const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once,
+                                          const std::function<void(std::string_view)>& say);
 
 }  // namespace vramfit::job
 

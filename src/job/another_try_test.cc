@@ -22,56 +22,56 @@ RunOutcome failure(bool after_cut, bool after_read = false) {
 TEST(Concede, a_failure_after_a_cut_evaluation_is_worth_whole_ones_once) {
   RunRequest request;
   RunOutcome outcome = failure(true);
-  EXPECT_EQ(concede(request, outcome), (RetryOptions{.whole_evaluation = true}));
+  EXPECT_EQ(find_retry(request, outcome), (RetryOptions{.whole_evaluation = true}));
   request.retry.whole_evaluation = true;
-  EXPECT_FALSE(concede(request, outcome)) << "it has been that run";
+  EXPECT_FALSE(find_retry(request, outcome)) << "it has been that run";
   request.retry = {};
-  EXPECT_FALSE(concede(request, failure(false)));
+  EXPECT_FALSE(find_retry(request, failure(false)));
   outcome.result.verdict = Verdict::kOutOfMemory;
-  EXPECT_FALSE(concede(request, outcome));
+  EXPECT_FALSE(find_retry(request, outcome));
   outcome.result.verdict = Verdict::kFailed;
   outcome.result.error.reset();
-  EXPECT_FALSE(concede(request, outcome)) << "it failed without an error of the script";
+  EXPECT_FALSE(find_retry(request, outcome)) << "it failed without an error of the script";
 }
 
 TEST(Concede, values_are_tracked_when_the_script_asks_for_them_or_fails_after_reading_zeros) {
   RunRequest request;
-  EXPECT_EQ(concede(request, failure(false, true)), (RetryOptions{.tracked_values = true}));
-  EXPECT_FALSE(concede(request, failure(false)));
+  EXPECT_EQ(find_retry(request, failure(false, true)), (RetryOptions{.tracked_values = true}));
+  EXPECT_FALSE(find_retry(request, failure(false)));
   RunOutcome asks;
   asks.result.verdict = Verdict::kFits;
-  EXPECT_FALSE(concede(request, asks));
+  EXPECT_FALSE(find_retry(request, asks));
   asks.wants_values = OutputSeen{3, 0};
-  EXPECT_EQ(concede(request, asks), (RetryOptions{.tracked_values = true}));
+  EXPECT_EQ(find_retry(request, asks), (RetryOptions{.tracked_values = true}));
   request.retry.tracked_values = true;
-  EXPECT_FALSE(concede(request, asks)) << "it has been that run";
+  EXPECT_FALSE(find_retry(request, asks)) << "it has been that run";
   request = {};
   request.values = Values::kZeros;
-  EXPECT_FALSE(concede(request, failure(false, true))) << "the user wants zeros";
+  EXPECT_FALSE(find_retry(request, failure(false, true))) << "the user wants zeros";
   request.values = Values::kCpu;
-  EXPECT_FALSE(concede(request, failure(false, true))) << "those values were right";
-  EXPECT_FALSE(concede(request, asks));
+  EXPECT_FALSE(find_retry(request, failure(false, true))) << "those values were right";
+  EXPECT_FALSE(find_retry(request, asks));
 }
 
 TEST(Concede, a_job_on_a_real_card_is_started_once) {
   RunRequest request;
   request.real = true;
-  EXPECT_FALSE(concede(request, failure(true)));
-  EXPECT_FALSE(concede(request, failure(true, true)));
+  EXPECT_FALSE(find_retry(request, failure(true)));
+  EXPECT_FALSE(find_retry(request, failure(true, true)));
 }
 
 TEST(Concede, one_thing_at_a_time) {
   RunRequest request;
-  EXPECT_EQ(concede(request, failure(true, true)), (RetryOptions{.whole_evaluation = true}));
+  EXPECT_EQ(find_retry(request, failure(true, true)), (RetryOptions{.whole_evaluation = true}));
   request.retry.whole_evaluation = true;
-  EXPECT_EQ(concede(request, failure(true, true)), (RetryOptions{true, true}));
+  EXPECT_EQ(find_retry(request, failure(true, true)), (RetryOptions{true, true}));
 }
 
 TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
   std::vector<std::string> said;
   const auto say = [&](std::string_view text) { said.emplace_back(text); };
   RunRequest request;
-  const auto helped = run_conceding(
+  const auto helped = run_with_retries(
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
         RunOutcome outcome = failure(false, true);
@@ -84,7 +84,7 @@ TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
   EXPECT_EQ(said.size(), 1u);
 
   request = {};
-  const auto failed = run_conceding(
+  const auto failed = run_with_retries(
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
         RunOutcome outcome = failure(false, true);
@@ -99,7 +99,7 @@ TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
 TEST(RunConceding, a_script_that_asks_for_values_is_run_again_without_a_word_and_prints_on_from_there) {
   std::vector<std::string> said;
   RunRequest request;
-  const auto ended = run_conceding(
+  const auto ended = run_with_retries(
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
         if (asked.retry.tracked_values) {

@@ -84,7 +84,7 @@ Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink
     const double used = base::seconds_between(started_ns, base::steady_clock().now_ns());
     return run_once(*setup, limit_run(next, used), progress);
   };
-  auto outcome = run_conceding(asked, run_next, [&](std::string_view why) {
+  auto outcome = run_with_retries(asked, run_next, [&](std::string_view why) {
     if (!request.quiet_child) progress.say(std::string(why));
   });
   if (!outcome) return outcome;

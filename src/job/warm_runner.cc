@@ -59,14 +59,14 @@ RunRequest WarmRunner::begin(RunRequest request) {
   const bool is_known = setup_ && command_ == request.command && python_ && !request.real;
   if (!is_known || request.begun != 0 || !has_room()) return request;
   RunRequest asked = request;
-  if (asked.retry == RetryOptions{}) asked.retry = conceded_;
+  if (asked.retry == RetryOptions{}) asked.retry = kept_retry_;
   auto run = JobRun::open(*setup_, asked);
   if (!run || !run->layer().stands_alone() || !start_zygote(*run)) return request;
   const ZygoteJob job = run->for_zygote(*python_);
   const auto id = zygote_->begin(job);
   if (!id) return request;
   request.begun = ++last_begun_;
-  request.retry = asked.retry;  // what is conceded from here on came too late for it
+  request.retry = asked.retry;  // what is found from here on came too late for it
   begun_.emplace(request.begun, Begun{std::move(*run), job, *id});
   return request;
 }
@@ -99,7 +99,7 @@ Result<void> WarmRunner::prepare(const RunRequest& request, base::ProgressSink& 
   if (setup_ && command_ == request.command) return {};
   end_zygote();
   is_unsuitable_ = false;
-  conceded_ = {};
+  kept_retry_ = {};
   auto setup = prepare_job(request, progress);
   if (!setup) return std::unexpected(setup.error());
   setup_ = std::move(*setup);
@@ -114,14 +114,14 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   if (request.real) return run_cold(request, progress, "a real card");
   if (!python_) return run_cold(request, progress, "the command is not a Python script");
   RunRequest asked = request;
-  if (asked.retry == RetryOptions{} && !begun_.contains(asked.begun)) asked.retry = conceded_;
+  if (asked.retry == RetryOptions{} && !begun_.contains(asked.begun)) asked.retry = kept_retry_;
   const std::int64_t started_ns = base::steady_clock().now_ns();
   const auto run_next = [&](const RunRequest& next) {
     return run_warm(limit_run(next, base::seconds_between(started_ns, base::steady_clock().now_ns())), progress);
   };
-  auto outcome = run_conceding(asked, run_next, [](std::string_view) {});
+  auto outcome = run_with_retries(asked, run_next, [](std::string_view) {});
   if (outcome) {
-    conceded_ = asked.retry;
+    kept_retry_ = asked.retry;
     cold_reason_.clear();
     if (asked.settles_borderline) settle_borderline(asked, *outcome, run_next);
     return complete(asked, std::move(*outcome), run_next);

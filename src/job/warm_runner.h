@@ -43,7 +43,7 @@ class WarmRunner final : public Runner {
   std::int64_t most_resident_ = 0;  // of the runs so far
   std::optional<Zygote> zygote_;
   bool is_unsuitable_ = false;  // this command is not for the zygote that several vramfits share
-  RetryOptions conceded_;       // without them this command fails
+  RetryOptions kept_retry_;     // without them this command fails
   ColdRunner cold_;
   std::string cold_reason_;
 };

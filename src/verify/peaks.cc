@@ -126,6 +126,14 @@ std::vector<std::string> check_peaks(std::span<const model::Recording> recording
     compare("allocated", device.peaks.allocated, peaks.allocated);
     compare("reserved", device.peaks.reserved, peaks.reserved);
   }
+  const auto is_told = [&](int card) {
+    return std::ranges::any_of(result.devices, [&](const auto& device) { return device.index == card; });
+  };
+  for (const auto& [card, peaks] : counted) {
+    if (is_told(card) || peaks.allocated + peaks.reserved == Bytes()) continue;
+    wrong.push_back(fmt::format("card {}: nothing is told of it, and {} bytes were allocated there at the peak", card,
+                                peaks.allocated.count()));
+  }
   return wrong;
 }
 

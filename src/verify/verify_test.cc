@@ -48,6 +48,8 @@ TEST(CheckPeaks, tells_a_peak_that_is_not_what_was_counted) {
   result.devices[0].peaks.allocated = Bytes(61);
   ASSERT_EQ(check_peaks(recordings, result).size(), 1u);
   EXPECT_EQ(check_peaks(recordings, result)[0], "card 0: 61 bytes allocated at the peak are told, 60 counted");
+  result.devices.clear();
+  ASSERT_EQ(check_peaks(recordings, result).size(), 1u) << "a card that the recordings have and the answer has not";
 }
 
 TEST(CheckPlacement, finds_overlaps_and_blocks_outside_of_segments) {
