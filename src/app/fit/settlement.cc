@@ -36,8 +36,9 @@ void Settlement::confirm_best(const std::filesystem::path& folder) {
   if (fit_.request.run.steps != "auto") return;
   job::RunRequest request = fit_.quiet_request();
   request.steps = "auto";
+  // As `vramfit run --plan` proves it to who asks again: over all of those batches, and by a short run that coasts, in
+  // which a cache that breaks up from round to round runs out long before its training would.
   request.span = fit_.span.of_answer();
-  request.span_alone = true;  // the short run was its trial
   RunProver prover(std::move(request), {}, folder, fit_.runner);
   // If facts of two runs were joined, only the longer run counted all steps.
   const auto steps = fit_.span.whole_steps() ? fit_.span.whole_steps() : whole_steps_of(*fit_.result.free_run);
