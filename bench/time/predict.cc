@@ -6,10 +6,8 @@
 //     own                   the program's own figures, of every card
 //     figures               answers those of a card that was not measured: NAME VALUE, a line each, and an empty line
 //     cards                 answers by which factors each card's are others: KEY FACTORS
-//     predict               answers a line for each row: seconds by the model, seconds by the roofline, and of the
-//     model's
+//     predict               answers a line for each row: seconds by the model, by the roofline, and of the model's
 //                           those of products and convolutions, of passes over memory, and of the host's launches
-//
 //
 // lists.csv: list,kind,number,rows,columns,inner,batch,bytes,count,elements.  rows.csv: list,card,...
 #include <array>

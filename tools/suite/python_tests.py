@@ -90,23 +90,22 @@ _CI, _ALL = ("ci", "all"), ("all",)
 _EVERY = ("quick", "ci", "all")
 
 
-def by_release(
-    name: str, folder: str, newest: tuple[str, ...], others: tuple[str, ...], is_by_mark: bool
-) -> list[Section]:
-    """A suite on the newest release, in its tiers, and on each of the others in theirs. `is_by_mark`: see `suite`."""
-    first = suite(f"{name} on torch {_NEWEST}", f"torch-{_NEWEST}", folder, tiers=newest)
-    return [first] + [
-        suite(f"{name} on torch {other}", f"torch-{other}", folder, tiers=others, is_second_release=is_by_mark)
-        for other in _OTHERS
-    ]
-
-
 def on_newest(
     name: str, folder: str, tiers: tuple[str, ...] = _CI, environment: str | None = None, is_alone: bool = False
 ) -> Section:
     return suite(
         f"{name} on torch {_NEWEST}", environment or f"torch-{_NEWEST}", folder, tiers=tiers, is_alone=is_alone
     )
+
+
+def by_release(
+    name: str, folder: str, newest: tuple[str, ...], others: tuple[str, ...], is_by_mark: bool
+) -> list[Section]:
+    """A suite on the newest release, in its tiers, and on each of the others in theirs. `is_by_mark`: see `suite`."""
+    return [on_newest(name, folder, tiers=newest)] + [
+        suite(f"{name} on torch {other}", f"torch-{other}", folder, tiers=others, is_second_release=is_by_mark)
+        for other in _OTHERS
+    ]
 
 
 # The long ones first, so that no lane is left with one of them at the end.

@@ -7,14 +7,14 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeVar
 
 from vramfit.base import process, recorder
 from vramfit.contract import notes as said
 from vramfit.contract.fields import plain
-from vramfit.private.names import find_gone, find_moved
+from vramfit.private.names import Gone, find_gone, find_moved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -101,19 +101,22 @@ def hook_failed(where: str, error: BaseException) -> None:
 
 def look_for_names(names: ModuleType, finished: str = "") -> None:
     """Of a file of vramfit.private, once its library is imported: those that are gone are told in each process."""
-    for each in find_gone(names, finished):
-        _tell_gone(said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost))
+    _tell_each(find_gone(names, finished))
 
 
 def look_for_modules(names: ModuleType, package: ModuleType) -> None:
     """Of a file of vramfit.private, once a package of its library is imported: names whose module that has no more."""
-    for each in find_moved(names, package):
-        _tell_gone(said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost))
+    _tell_each(find_moved(names, package))
 
 
 def layout_unknown(what: str, lost: str) -> None:
     """Of objects of this interpreter's, which no release of Python promises to lay out as the last one did."""
     _tell_gone(said.NameGone(library="Python", version=sys.version.split()[0], name=what, lost=lost))
+
+
+def _tell_each(found: Iterator[Gone]) -> None:
+    for each in found:
+        _tell_gone(said.NameGone(library=each.library, version=each.version, name=each.name, lost=each.lost))
 
 
 def _tell_gone(gone: said.NameGone) -> None:
