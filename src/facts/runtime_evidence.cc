@@ -37,7 +37,7 @@ void add_contexts(const Process& process, RuntimeEvidence& evidence) {
     context.context = use.context;
     context.libraries = use.libraries;
     context.peak_allocated = use.peak_allocated;
-    evidence.contexts.push_back(std::move(context));
+    evidence.contexts.push_back(context);
   }
 }
 
