@@ -102,7 +102,7 @@ std::optional<CardName> parse_glued(std::string_view rest) {
   return name;
 }
 
-bool meets_glued(const CardNames& card, const std::string& typed) {
+bool matches_glued(const CardNames& card, const std::string& typed) {
   return std::ranges::any_of(card.names, [&](const CardName& name) {
     const std::string model = name.joined_model();
     if (!typed.starts_with(model) || typed.size() == model.size()) return false;
@@ -201,22 +201,22 @@ CardNames::CardNames(const model::Card& of) : card(&of) {
   }
 }
 
-Meeting meet(const CardNames& card, std::string_view typed) {
+NameMatch match_name(const CardNames& card, std::string_view typed) {
   const std::string whole = normalised(typed);
-  if (whole.empty()) return Meeting::kNone;
+  if (whole.empty()) return NameMatch::kNone;
   const CardName name = parse_card_name(typed);
   // "RTX 5060 Ti" is what the driver calls a card that comes in two sizes, and its key says which it is.
   const bool leaves_size_open = !name.size_gb && card.names.front().size_gb && !whole.ends_with("gb");
   const bool is_its_name = std::ranges::find(card.exact, whole) != card.exact.end();
-  if (is_its_name) return leaves_size_open ? Meeting::kModel : Meeting::kExact;
+  if (is_its_name) return leaves_size_open ? NameMatch::kModel : NameMatch::kExact;
   const std::string model = name.joined_model();
   const auto is_same = [&](const CardName& its) { return its.joined_model() == model; };
   if (std::ranges::any_of(card.names, is_same) && agrees(card, name)) {
-    return name.size_gb || !name.forms.empty() ? Meeting::kAgrees : Meeting::kModel;
+    return name.size_gb || !name.forms.empty() ? NameMatch::kAgrees : NameMatch::kModel;
   }
-  if (meets_glued(card, whole)) return Meeting::kAgrees;
+  if (matches_glued(card, whole)) return NameMatch::kAgrees;
   const auto is_short = [&](const CardName& its) { return is_shortened(its.model, model); };
-  return std::ranges::any_of(card.names, is_short) && agrees(card, name) ? Meeting::kShortened : Meeting::kNone;
+  return std::ranges::any_of(card.names, is_short) && agrees(card, name) ? NameMatch::kShortened : NameMatch::kNone;
 }
 
 }  // namespace vramfit::devices

@@ -46,15 +46,15 @@ struct CardNames {
   std::set<std::string> forms;     // of all of them
 };
 
-// How a typed name meets a card's names, the best first.
-enum class Meeting {
+// How a typed name matches a card's names, the best first.
+enum class NameMatch {
   kExact,      // it is one of its names
   kAgrees,     // it says model, form or size as the card has them: "RTX 3060 12GB", "A100 SXM"
   kModel,      // its model, without saying which form or size: "A100"
   kShortened,  // its model without the series or the generation: "3090", "RTX 8000", "6000 Ada"
   kNone,
 };
-Meeting meet(const CardNames& card, std::string_view typed);
+NameMatch match_name(const CardNames& card, std::string_view typed);
 
 }  // namespace vramfit::devices
 

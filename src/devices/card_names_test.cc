@@ -54,23 +54,23 @@ TEST(CardNames, no_name_reaches_into_the_digits_of_another) {
   const model::Card h200 = card("h200", "NVIDIA H200", 143156, {"h200-141gb"});
   for (const char* typed :
        {"H20", "h2", "H2", "h20 0GB", "h", "200", "H200NVL", "H200 NVL", "H200 80GB", "H200 141GB 80GB"}) {
-    EXPECT_EQ(meet(CardNames(h200), typed), Meeting::kNone) << typed;
+    EXPECT_EQ(match_name(CardNames(h200), typed), NameMatch::kNone) << typed;
   }
   const model::Card a10 = card("a10", "NVIDIA A10", 22731);
-  EXPECT_EQ(meet(CardNames(a10), "A10 24GB"), Meeting::kAgrees);
-  EXPECT_EQ(meet(CardNames(a10), "a1024gb"), Meeting::kAgrees);
-  EXPECT_EQ(meet(CardNames(a10), "a10080gb"), Meeting::kNone);
-  EXPECT_EQ(meet(CardNames(a10), "a10024gb"), Meeting::kNone);
-  EXPECT_EQ(meet(CardNames(a10), ""), Meeting::kNone);
+  EXPECT_EQ(match_name(CardNames(a10), "A10 24GB"), NameMatch::kAgrees);
+  EXPECT_EQ(match_name(CardNames(a10), "a1024gb"), NameMatch::kAgrees);
+  EXPECT_EQ(match_name(CardNames(a10), "a10080gb"), NameMatch::kNone);
+  EXPECT_EQ(match_name(CardNames(a10), "a10024gb"), NameMatch::kNone);
+  EXPECT_EQ(match_name(CardNames(a10), ""), NameMatch::kNone);
 }
 
 TEST(CardNames, a_series_or_a_generation_may_be_left_out_at_the_ends_only) {
   const model::Card ada = card("rtx-6000-ada", "NVIDIA RTX 6000 Ada Generation", 48519);
   for (const char* typed : {"RTX 6000", "6000 Ada", "6000", "RTX 6000 48GB"}) {
-    EXPECT_EQ(meet(CardNames(ada), typed), Meeting::kShortened) << typed;
+    EXPECT_EQ(match_name(CardNames(ada), typed), NameMatch::kShortened) << typed;
   }
   for (const char* typed : {"ada", "RTX", "GTX 6000", "RTX 6000 24GB", "RTX 600", "rtx ada"}) {
-    EXPECT_EQ(meet(CardNames(ada), typed), Meeting::kNone) << typed;
+    EXPECT_EQ(match_name(CardNames(ada), typed), NameMatch::kNone) << typed;
   }
 }
 

@@ -261,21 +261,21 @@ Match said(const Card& card, std::string_view name, std::string_view why, const 
   return {card, std::move(note)};
 }
 
-Match take_only(const std::vector<Card>& catalogue, const Card& card, Meeting meeting, std::string_view name) {
-  const bool is_said = meeting == Meeting::kExact || meeting == Meeting::kAgrees;
+Match take_only(const std::vector<Card>& catalogue, const Card& card, NameMatch closeness, std::string_view name) {
+  const bool is_said = closeness == NameMatch::kExact || closeness == NameMatch::kAgrees;
   const LeftOpen open = is_said ? find_left_open(catalogue, card, name) : LeftOpen();
   if (is_said && !open.form && !open.edition) return {card, ""};
   return said(card, name, open.form || open.edition ? fmt::format(" ({})", card.name) : "", open.others);
 }
 
 Result<Match> find_whole_card(const std::vector<Card>& catalogue, std::string_view name) {
-  std::map<Meeting, std::vector<const Card*>> met;
-  for (const Card& card : catalogue) met[meet(CardNames(card), name)].push_back(&card);
-  met.erase(Meeting::kNone);
+  std::map<NameMatch, std::vector<const Card*>> met;
+  for (const Card& card : catalogue) met[match_name(CardNames(card), name)].push_back(&card);
+  met.erase(NameMatch::kNone);
   if (met.empty()) return std::unexpected(unknown_card(catalogue, name));
-  const auto& [meeting, cards] = *met.begin();
-  if (cards.size() == 1) return take_only(catalogue, *cards.front(), meeting, name);
-  if (meeting != Meeting::kShortened) {
+  const auto& [closeness, cards] = *met.begin();
+  if (cards.size() == 1) return take_only(catalogue, *cards.front(), closeness, name);
+  if (closeness != NameMatch::kShortened) {
     if (const Card* called = only_card_called(cards, name)) return said(*called, name, "", cards);
     return said(smallest_of(cards), name, ", the smallest", cards);
   }
@@ -295,7 +295,8 @@ Result<Match> find_slice(const std::vector<Card>& catalogue, const SliceName& sl
   if (find_profile(whole->card, slice.profile) == nullptr) {
     std::vector<Card> cut;
     std::ranges::copy_if(catalogue, std::back_inserter(cut), [&](const Card& card) {
-      return find_profile(card, slice.profile) != nullptr && meet(CardNames(card), slice.card) != Meeting::kNone;
+      return find_profile(card, slice.profile) != nullptr &&
+             match_name(CardNames(card), slice.card) != NameMatch::kNone;
     });
     auto other = find_whole_card(cut, slice.card);
     if (!other) return std::unexpected(no_such_profile(whole->card, slice.profile));

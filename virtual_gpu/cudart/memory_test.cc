@@ -244,6 +244,26 @@ TEST(CudaMallocAsync, reuses_what_its_pool_keeps_and_gives_back_at_a_synchronisa
   EXPECT_GE(reserved, 32u * kMiB);
 }
 
+TEST(CudaMemPool, tells_who_may_reach_it_and_knows_no_other_handle) {
+  cudaMemPool_t pool = nullptr;
+  ASSERT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
+  cudaMemAccessDesc wanted = {};
+  wanted.location = {.type = cudaMemLocationTypeDevice, .id = 0};
+  wanted.flags = cudaMemAccessFlagsProtReadWrite;
+  EXPECT_EQ(cudaMemPoolSetAccess(pool, &wanted, 1), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolSetAccess(pool, nullptr, 1), cudaErrorInvalidValue);
+  cudaMemAccessFlags flags = {};
+  EXPECT_EQ(cudaMemPoolGetAccess(&flags, pool, &wanted.location), cudaSuccess);
+  EXPECT_EQ(flags, cudaMemAccessFlagsProtReadWrite);
+
+  int stranger = 0;
+  auto* const nobodys = reinterpret_cast<cudaMemPool_t>(&stranger);
+  EXPECT_EQ(cudaMemPoolGetAccess(&flags, nobodys, &wanted.location), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemPoolSetAccess(nobodys, &wanted, 1), cudaErrorInvalidValue);
+  wanted.location.id = 99;
+  EXPECT_EQ(cudaMemPoolGetAccess(&flags, pool, &wanted.location), cudaErrorInvalidDevice);
+}
+
 TEST(Fork, spoils_cuda_in_the_child_when_the_parent_has_used_it) {
   ASSERT_EQ(cudaFree(nullptr), cudaSuccess);
   const int status = in_child([] {

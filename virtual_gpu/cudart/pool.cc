@@ -135,8 +135,10 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, v
 }
 
 // Every card may reach every other card's pools.
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc* descriptors, size_t count) {
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptors, size_t count) {
   VF_NEED_CARD();
+  if (!device::is_pool(from_handle(pool)) || (count > 0 && descriptors == nullptr))
+    return answer(cudaErrorInvalidValue);
   for (size_t i = 0; i < count; ++i) {
     const cudaMemLocation& location = descriptors[i].location;
     if (location.type == cudaMemLocationTypeDevice && ledger::card(location.id) == nullptr) {
@@ -146,8 +148,14 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc* descrip
   return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t, cudaMemLocation*) {
+cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
   VF_NEED(flags);
+  VF_NEED(location);
+  VF_NEED_CARD();
+  if (!device::is_pool(from_handle(pool))) return answer(cudaErrorInvalidValue);
+  if (location->type == cudaMemLocationTypeDevice && ledger::card(location->id) == nullptr) {
+    return answer(cudaErrorInvalidDevice);
+  }
   *flags = cudaMemAccessFlagsProtReadWrite;
   return cudaSuccess;
 }

@@ -299,6 +299,10 @@ Error set_attribute(Pool* pool, PoolAttribute attribute, uint64_t value) {
   return Error::kNone;
 }
 
-int card_of(const Pool* pool) { return pool->card; }
+bool is_pool(const Pool* pool) {
+  Pools& every = pools();
+  const std::lock_guard guard(every.lock);
+  return is_known(every, pool);
+}
 
 }  // namespace vramfit::device

@@ -48,7 +48,7 @@ VF_EXPORT void trim_to_thresholds(int card);
 
 VF_EXPORT Error get_attribute(Pool* pool, PoolAttribute attribute, uint64_t* value);
 VF_EXPORT Error set_attribute(Pool* pool, PoolAttribute attribute, uint64_t value);
-VF_EXPORT int card_of(const Pool* pool);
+VF_EXPORT bool is_pool(const Pool* pool);  // of any card
 
 }  // namespace vramfit::device
 

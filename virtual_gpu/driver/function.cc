@@ -32,6 +32,11 @@ int function_attribute(const device::Build& build, CUfunction_attribute attribut
   }
 }
 
+// The lock of what is loaded is held.
+bool is_known(const void* handle) {
+  return loaded().functions.contains(static_cast<Function*>(const_cast<void*>(handle)));
+}
+
 CUresult get_function_attribute(int* value, CUfunction_attribute attribute, const Function* function) {
   VF_NEED(value);
   *value = 0;
@@ -39,15 +44,21 @@ CUresult get_function_attribute(int* value, CUfunction_attribute attribute, cons
   if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
   const vf_card* card = ledger::card(ledger::current_card());
   const std::lock_guard guard(loaded().lock);
-  const bool is_known = loaded().functions.contains(const_cast<Function*>(function));
-  const device::Build build = device::build_for(is_known ? function->code->images : std::vector<device::Image>{},
-                                                card->compute_major, card->compute_minor);
+  if (!is_known(function)) return CUDA_ERROR_INVALID_HANDLE;
+  const device::Build build = device::build_for(function->code->images, card->compute_major, card->compute_minor);
   *value = function_attribute(build, attribute);
   return CUDA_SUCCESS;
 }
 
-CUresult set_function_attribute(CUfunction_attribute attribute, int value) {
+CUresult known_or_refused(const void* handle) {
+  const std::lock_guard guard(loaded().lock);
+  return is_known(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult set_function_attribute(CUfunction_attribute attribute, int value, const void* handle) {
   VF_NEED_CARD();
+  const std::lock_guard guard(loaded().lock);
+  if (!is_known(handle)) return CUDA_ERROR_INVALID_HANDLE;
   const device::Limits limits = device::limits_of(*ledger::card(ledger::current_card()));
   const bool is_shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   return is_shared && value > limits.shared_bytes_per_block_optin ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -57,8 +68,11 @@ CUresult set_function_attribute(CUfunction_attribute attribute, int value) {
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   VF_NEED(function);
+  *function = nullptr;
+  const std::lock_guard guard(loaded().lock);
+  if (!is_known(kernel)) return CUDA_ERROR_INVALID_HANDLE;
   *function = reinterpret_cast<CUfunction>(kernel);
-  return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuFuncGetName(const char** name, CUfunction function) {
@@ -66,8 +80,8 @@ CUresult cuFuncGetName(const char** name, CUfunction function) {
   VF_NEED(function);
   *name = nullptr;
   const std::lock_guard guard(loaded().lock);
+  if (!is_known(function)) return CUDA_ERROR_INVALID_HANDLE;
   auto* known = reinterpret_cast<Function*>(function);
-  if (!loaded().functions.contains(known)) return CUDA_ERROR_INVALID_HANDLE;
   *name = known->name.c_str();
   return CUDA_SUCCESS;
 }
@@ -84,23 +98,23 @@ CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkern
   return get_function_attribute(value, attribute, reinterpret_cast<const Function*>(kernel));
 }
 
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
-  return set_function_attribute(attribute, value);
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  return set_function_attribute(attribute, value, function);
 }
 
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel, CUdevice) {
-  return set_function_attribute(attribute, value);
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice) {
+  return set_function_attribute(attribute, value, kernel);
 }
 
-CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
-CUresult cuKernelSetCacheConfig(CUkernel, CUfunc_cache, CUdevice) { return CUDA_SUCCESS; }
+CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) { return known_or_refused(function); }
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache, CUdevice) { return known_or_refused(kernel); }
 
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
   VF_NEED(module);
   *module = nullptr;
   const std::lock_guard guard(loaded().lock);
+  if (!is_known(function)) return CUDA_ERROR_INVALID_HANDLE;
   auto* known = reinterpret_cast<Function*>(function);
-  if (!loaded().functions.contains(known)) return CUDA_ERROR_INVALID_HANDLE;
   *module = reinterpret_cast<CUmodule>(known->code);
   return CUDA_SUCCESS;
 }

@@ -1,0 +1,57 @@
+// Functions of loaded code through the driver's public interface: a handle that nobody gave is refused, never read.
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+class DriverFunctions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    CUcontext context = nullptr;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleLoadData(&module_, ".version 8.0\n.target sm_50\n.address_size 64\n"), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&function_, module_, "scale"), CUDA_SUCCESS);
+  }
+
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+};
+
+TEST_F(DriverFunctions, are_known_until_their_module_goes) {
+  int value = 0;
+  CUfunction of_kernel = nullptr;
+  EXPECT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function_), CUDA_SUCCESS);
+  EXPECT_EQ(value, 1024);
+  EXPECT_EQ(cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024), CUDA_SUCCESS);
+  EXPECT_EQ(cuFuncSetCacheConfig(function_, CU_FUNC_CACHE_PREFER_L1), CUDA_SUCCESS);
+  EXPECT_EQ(cuKernelGetFunction(&of_kernel, reinterpret_cast<CUkernel>(function_)), CUDA_SUCCESS);
+  EXPECT_EQ(of_kernel, function_);
+
+  ASSERT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);
+  EXPECT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuKernelGetFunction(&of_kernel, reinterpret_cast<CUkernel>(function_)), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(of_kernel, nullptr);
+}
+
+TEST_F(DriverFunctions, of_nobody_are_refused) {
+  int stranger = 0;
+  auto* const nobodys = reinterpret_cast<CUfunction>(&stranger);
+  auto* const kernel = reinterpret_cast<CUkernel>(&stranger);
+  int value = -1;
+  const char* name = nullptr;
+  CUfunction function = nullptr;
+  EXPECT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nobodys), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuFuncSetAttribute(nobodys, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 1),
+            CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuFuncSetCacheConfig(nobodys, CU_FUNC_CACHE_PREFER_L1), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuFuncGetName(&name, nobodys), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 1, kernel, 0),
+            CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuKernelGetFunction(&function, kernel), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);
+}
+
+}  // namespace
