@@ -3,6 +3,7 @@
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 set(VRAMFIT_GENERATED "${CMAKE_BINARY_DIR}/generated")
 set(generator "${CMAKE_SOURCE_DIR}/tools/generate_contract")
-file(GLOB contract CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/vramfit/contract/*.py")
+file(GLOB contract CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/vramfit/contract/*.py"
+     "${CMAKE_SOURCE_DIR}/python/vramfit/contract/notes/*.py")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${contract} "${generator}")
 execute_process(COMMAND "${Python3_EXECUTABLE}" "${generator}" "${VRAMFIT_GENERATED}" COMMAND_ERROR_IS_FATAL ANY)

@@ -207,7 +207,7 @@ struct TeacherFacts {
 struct AttentionFacts {
   Bytes scores;  // kept, with what dropout makes of them
   std::int64_t calls = 0;
-  Bytes of_sdpa, of_multihead;  // of the scores: see python/vramfit/contract/notes.py
+  Bytes of_sdpa, of_multihead;  // of the scores: see python/vramfit/contract/notes/training.py
   Bytes spared;                 // that fused kernels do not keep
   std::string eager = {};       // class of a model of transformers that attends eagerly
   std::string why_not = {};     // why it has to

@@ -191,10 +191,12 @@ def test_every_field_is_read_by_somebody(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "python" / "vramfit" / "contract", tmp_path / "python" / "vramfit" / "contract")
     (tmp_path / "tools").mkdir()
     shutil.copy(root / "tools" / "generate_contract", tmp_path / "tools")
-    notes = tmp_path / "python" / "vramfit" / "contract" / "notes.py"
-    seeded = re.sub(r"(class (?:Open|StackFrame)\(.*\n.*\n\n)", r"\1    read_by_nobody: int = 0\n", notes.read_text())
-    assert seeded.count("read_by_nobody") == 2
-    notes.write_text(seeded)
+    notes = tmp_path / "python" / "vramfit" / "contract" / "notes"
+    for file, name in (("left_out.py", "Open"), ("process.py", "StackFrame")):
+        text = (notes / file).read_text()
+        seeded = re.sub(rf"(class {name}\(.*\n.*\n\n)", r"\1    read_by_nobody: int = 0\n", text)
+        assert seeded.count("read_by_nobody") == 1
+        (notes / file).write_text(seeded)
     made = tmp_path / "made"
     assert generate(tmp_path, str(made)).returncode == 0
     fields = {field for header in ("notes.h", "note_records.h") for field in mark_members(made / "model" / header)}
@@ -216,7 +218,7 @@ def test_a_contract_that_the_documentation_does_not_follow_fails(root: Path, tmp
     sources = tmp_path / "python" / "vramfit" / "contract"
     shutil.copytree(root / "python" / "vramfit" / "contract", sources)
     assert generate(tmp_path, "--check").returncode == 0
-    notes = sources / "notes.py"
+    notes = sources / "notes" / "left_out.py"
     notes.write_text(
         notes.read_text().replace("class Open(Note", 'class New(Note, kind="new"):\n    """x"""\n\n\nclass Open(Note')
     )
@@ -249,7 +251,7 @@ def test_a_type_that_nobody_knows_is_refused(root: Path, tmp_path: Path) -> None
     shutil.copytree(root / "python" / "vramfit" / "contract", tmp_path / "python" / "vramfit" / "contract")
     (tmp_path / "tools").mkdir()
     shutil.copy(root / "tools" / "generate_contract", tmp_path / "tools")
-    notes = tmp_path / "python" / "vramfit" / "contract" / "notes.py"
+    notes = tmp_path / "python" / "vramfit" / "contract" / "notes" / "growth.py"
     notes.write_text(notes.read_text().replace("    value: int", "    value: set[int]"))
     done = generate(tmp_path, str(tmp_path / "out"))
     assert done.returncode != 0 and "a type that nobody knows: set[int]" in done.stderr
@@ -270,7 +272,7 @@ def test_words_without_a_name_are_refused(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "python" / "vramfit" / "contract", tmp_path / "python" / "vramfit" / "contract")
     (tmp_path / "tools").mkdir()
     shutil.copy(root / "tools" / "generate_contract", tmp_path / "tools")
-    notes = tmp_path / "python" / "vramfit" / "contract" / "notes.py"
+    notes = tmp_path / "python" / "vramfit" / "contract" / "notes" / "left_out.py"
     as_it_is = notes.read_text()
     for annotation in ('Literal["loader", "steps"]', 'list[Literal["loader", "steps"]]', 'Literal["loader"] | None'):
         notes.write_text(as_it_is.replace("    what: CutKind", f"    what: {annotation}"))

@@ -67,7 +67,7 @@ def chosen(changed):
 of = lambda name: {tidy.ROOT / name}
 print(json.dumps([chosen(changed) for changed in (
     of("src/plan/search/search.h"), of("src/plan/search/search.cc"), of("docs/plan.md"), None,
-    of("python/vramfit/contract/notes.py"), of("platforms.json"), of("src/devices/cards.toml"),
+    of("python/vramfit/contract/notes/process.py"), of("platforms.json"), of("src/devices/cards.toml"),
     of("recorder/CMakeLists.txt"))]))
 """
 
