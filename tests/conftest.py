@@ -9,6 +9,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import warm_python
 from product import Product
+from time_box import TimeBox
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--time-box", type=float, metavar="SECONDS", help="as many tests as fit in that time")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.time_box is not None:
+        config.pluginmanager.register(TimeBox(config.option.time_box))
 
 
 @pytest.fixture(scope="session")

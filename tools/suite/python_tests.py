@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 from . import python_environments
 from .section import ROOT, Outcome, Section, read_junit, run_program
+
+# Seconds of the clock for each suite of --quick, two of which run at once. What they can't do in that is left out, and
+# told.
+TIME_BOX = 25
 
 
 def run_pytest(name: str, environment: str, chosen: list[str], tier: str, is_second_release: bool = False) -> Outcome:
@@ -31,12 +36,15 @@ def run_pytest(name: str, environment: str, chosen: list[str], tier: str, is_sec
         f"--junitxml={report}",
         "-m",
         marks,
+        *([f"--time-box={TIME_BOX}"] if tier == "quick" else []),
     ]
     variables = dict(os.environ, VRAMFIT_STAGE=str(ROOT / "build" / "dev" / "stage"), PYTHONDONTWRITEBYTECODE="1")
     variables.pop("PYTEST_ADDOPTS", None)  # what somebody has there for their own tests chooses none of these
     done = run_program(command + chosen, variables)
     outcome = read_junit([report]) if report.exists() else Outcome()
     outcome.processor_seconds = done.processor_seconds
+    time_was_up = re.search(r"^the time was up: (\d+) tests", done.printed, re.MULTILINE)
+    outcome.left_out = int(time_was_up[1]) if time_was_up else 0
     if done.exit_code != 0:  # 5: none of its tests was chosen
         outcome.failed = max(outcome.failed, 1)
         outcome.details = done.printed.splitlines()[-80:]

@@ -42,6 +42,7 @@ class Outcome:
     failed_tests: list[str] = field(default_factory=list)
     unsteady_tests: list[str] = field(default_factory=list)  # failed first, passed when run again
     processor_seconds: float = 0  # of the programs that were run; beside others, what the clock says tells little
+    left_out: int = 0  # tests for which the tier has no time
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -52,11 +53,13 @@ class Outcome:
             self.failed_tests + other.failed_tests,
             self.unsteady_tests + other.unsteady_tests,
             self.processor_seconds + other.processor_seconds,
+            self.left_out + other.left_out,
         )
 
     def __str__(self) -> str:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        return f"{self.passed} passed, {self.failed} failed{skipped}"
+        left_out = f", {self.left_out} left out" if self.left_out else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}{left_out}"
 
     def describe_failures(self, most: int = 12) -> list[str]:
         """A line each; who reads only the end of a long log reads them there. Of what names none, the last lines."""
