@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "app/fit/prover.h"
 #include "job/run_on.h"
 
 namespace vramfit::app {
@@ -88,12 +89,22 @@ job::RunRequest FitContext::trial_request() const {
   job::RunRequest trial = quiet_request();
   trial.span = span.of_trials();
   trial.span_alone = true;
+  if (trials_coast()) trial.steps = "auto";
   // A plan that makes the script hang must not take the whole budget. What others of this machine do must not make
   // it look as if it did.
   if (trial.timeout_seconds) return trial;
   const double limit = kShortestLimit + kLimitFactor * own_seconds(*result.free_run);
   (request.budget_is_firm ? trial.timeout_seconds : trial.patient_seconds) = limit;
   return trial;
+}
+
+bool FitContext::trials_coast() const {
+  return request.run.steps == "auto" && request.goal != FitGoal::kMaxBatch && span.of_trials().is_empty();
+}
+
+std::optional<std::int64_t> FitContext::whole_steps() const {
+  // If facts of two runs were joined, only the longer run counted all steps.
+  return span.whole_steps() ? span.whole_steps() : whole_steps_of(*result.free_run);
 }
 
 plan::OnTrial FitContext::tell_trials() {

@@ -35,8 +35,14 @@ struct FitContext {
   job::RunRequest quiet_request() const;
   // The same on cards with plenty.
   job::RunRequest plentiful_request() const;
-  // A plan's first run.
+  // A plan's first run: to where the script ends or has coasted for a while, if `trials_coast`; else only until memory
+  // is steady.
   job::RunRequest trial_request() const;
+  // Whether a trial is the short one of the two runs by which `vramfit run --plan` proves a plan. Those of a search for
+  // the largest batch are not: they are many, and most of them fit.
+  bool trials_coast() const;
+  // Training steps of the job as it is, from start to end. Nothing: no run of it left none out.
+  std::optional<std::int64_t> whole_steps() const;
   plan::OnTrial tell_trials();
 
   // Returns false: there is nothing more to do.

@@ -69,6 +69,7 @@ Result<void> search_among(FitContext& fit, const std::vector<const plan::Techniq
                           const std::filesystem::path& folder, Settlement& settlement) {
   const auto axes = plan::build_axes(job, fit.target, techniques);
   RunProver prover(fit.trial_request(), phases_to_see(job), folder, fit.runner);
+  if (const auto steps = fit.whole_steps(); steps && fit.trials_coast()) prover.expect_steps(*steps);
   plan::SearchOptions options;
   options.budget_seconds = fit.left();
   options.runs_alternatives = options.doubts_forecast = fit.request.budget_is_firm;

@@ -33,16 +33,15 @@ model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
 }  // namespace
 
 void Settlement::confirm_best(const std::filesystem::path& folder) {
-  if (fit_.request.run.steps != "auto") return;
+  // As `vramfit run --plan` proves it to who asks again: over all of those batches, and by a short run that coasts, in
+  // which a cache that breaks up from round to round runs out long before its training would. The latter was its trial.
+  if (fit_.request.run.steps != "auto" || (fit_.trials_coast() && fit_.span.of_answer().is_empty())) return;
   job::RunRequest request = fit_.quiet_request();
   request.steps = "auto";
-  // As `vramfit run --plan` proves it to who asks again: over all of those batches, and by a short run that coasts, in
-  // which a cache that breaks up from round to round runs out long before its training would.
   request.span = fit_.span.of_answer();
+  request.span_alone = fit_.trials_coast();
   RunProver prover(std::move(request), {}, folder, fit_.runner);
-  // If facts of two runs were joined, only the longer run counted all steps.
-  const auto steps = fit_.span.whole_steps() ? fit_.span.whole_steps() : whole_steps_of(*fit_.result.free_run);
-  if (steps) prover.expect_steps(*steps);
+  if (const auto steps = fit_.whole_steps()) prover.expect_steps(*steps);
   const double expected = kWholeRunFactor * (fit_.result.free_run->wall_seconds + fit_.span.answer_seconds());
   while (!fit_.result.plans.empty() && fit_.elapsed() + expected < fit_.result.budget_seconds) {
     model::PlanRow& best = fit_.result.plans.front();
