@@ -16,11 +16,9 @@ namespace {
 using base::ErrorCode;
 using model::PlanRow;
 
-// The comparison of the best plan with the job as it is, whose steps the CPU computes: this share of the time left, and
-// seconds within these bounds. A firm budget is kept.
-constexpr double kShortestComparison = 15;
-constexpr double kLongestComparison = 60;
-constexpr double kComparisonShare = 0.5;
+// The comparison of the best plan with the job as it is, whose steps the CPU computes: half of the proof, which a long
+// search must not take the time of. A firm budget is kept.
+constexpr double kComparisonSeconds = 60;
 
 const std::string kAfterLoop = "after its training loop: ";
 
@@ -83,9 +81,7 @@ bool Settlement::makes_way(Verifier& verifier) {
   PlanRow& best = fit_.result.plans.front();
   best.equivalence = find_known_equivalence(best);
   if (best.equivalence) return false;
-  const double seconds = fit_.request.budget_is_firm
-                             ? fit_.left()
-                             : std::clamp(kComparisonShare * fit_.left(), kShortestComparison, kLongestComparison);
+  const double seconds = fit_.request.budget_is_firm ? fit_.left() : kComparisonSeconds;
   if (!fit_.request.verify || seconds <= 0 || base::was_interrupted()) {
     best.equivalence = not_run(best, !fit_.request.verify ? "--no-verify"
                                      : seconds <= 0       ? "no time was left"
