@@ -46,6 +46,18 @@ SmallPlan keep_whole(const Plan& plan) {
   return whole;
 }
 
+// Of plans that touch an evaluation, what that puts out too.
+SmallPlan with_outputs(SmallPlan sizes, const Plan& plan) {
+  if (plan::find_promise(plan).outputs > 0) sizes.first.outputs = kForwards;
+  return sizes;
+}
+
+// The steps of the job as it is in a comparison of so many seconds.
+job::FirstSteps within(job::FirstSteps first, double seconds) {
+  if (std::isfinite(seconds)) first.seconds = kStepsShare * kFirstRunsShare * seconds;
+  return first;
+}
+
 }  // namespace
 
 SmallPlan shrink(const Plan& plan) {
@@ -78,14 +90,18 @@ Verifier::Verifier(job::RunRequest request, std::filesystem::path folder, job::R
 
 double Verifier::left() const { return std::max(0.0, seconds_ - base::seconds_between(started_ns_, clock_.now_ns())); }
 
-Result<Verifier::Attempt> Verifier::run(const job::FirstSteps& first, const Plan* plan, double seconds) {
+job::RunRequest Verifier::request_of(const job::FirstSteps& first, double seconds) const {
   job::RunRequest request = request_;
   request.first_steps = first;
+  if (std::isfinite(seconds)) (request.patient_seconds ? request.patient_seconds : request.whole_seconds) = seconds;
+  return request;
+}
+
+Result<Verifier::Attempt> Verifier::run(job::RunRequest request, const Plan* plan) {
   if (plan != nullptr) {
     request.plan = folder_ / fmt::format("verified-{}.json", runs_);
     if (auto written = ingest::write_plan(*request.plan, *plan); !written) return std::unexpected(written.error());
   }
-  if (std::isfinite(seconds)) (request.patient_seconds ? request.patient_seconds : request.whole_seconds) = seconds;
   ++runs_;
   const auto outcome = runner_.run(request, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());
@@ -98,8 +114,9 @@ Result<Verifier::Attempt> Verifier::run(const job::FirstSteps& first, const Plan
     attempt.refused = true;
     attempt.obstacle = outcome->result.plan_refused.front();
   } else if (outcome->result.timed_out) {
-    attempt.obstacle = fmt::format("computing {} steps on the CPU takes longer than {:.0f} s", first.steps,
-                                   std::isfinite(seconds) ? seconds : outcome->result.wall_seconds);
+    const auto limit = request.patient_seconds ? request.patient_seconds : request.whole_seconds;
+    attempt.obstacle = fmt::format("computing {} steps on the CPU takes longer than {:.0f} s",
+                                   request.first_steps->steps, limit.value_or(outcome->result.wall_seconds));
   } else if (outcome->result.exit_code != 0 || outcome->result.verdict == model::Verdict::kFailed) {
     attempt.obstacle = why_it_failed(*outcome);
     may_help_whole_ = true;
@@ -111,17 +128,27 @@ Result<Verifier::Attempt> Verifier::run_as_is(const job::FirstSteps& first, doub
   for (const auto& [known, record] : as_is_) {
     if (known == first) return Attempt{record, "", false};
   }
-  auto attempt = run(first, nullptr, seconds);
+  // What was begun for other first steps goes with the runner.
+  std::optional<job::RunRequest> begun = std::exchange(begun_, std::nullopt);
+  if (!begun || begun->first_steps != first) begun = request_of(first, seconds);
+  auto attempt = run(std::move(*begun), nullptr);
   if (attempt && attempt->obstacle.empty()) as_is_.emplace_back(first, attempt->record);
   return attempt;
+}
+
+void Verifier::begin(const Plan& plan, double seconds) {
+  const job::FirstSteps first = within(with_outputs(shrink(plan), plan).first, seconds);
+  const auto is_it = [&](const auto& known) { return known.first == first; };
+  if (begun_ || std::ranges::any_of(as_is_, is_it)) return;
+  job::RunRequest begun = runner_.begin(request_of(first, kFirstRunsShare * seconds));
+  if (begun.begun != 0) begun_ = std::move(begun);
 }
 
 Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan,
                                         const std::function<void(std::string_view)>& say) {
   may_help_whole_ = false;
   say(fmt::format("computing {} steps without {}", small.first.steps, plan.name));
-  job::FirstSteps first = small.first;
-  if (std::isfinite(left())) first.seconds = kStepsShare * kFirstRunsShare * seconds_;
+  job::FirstSteps first = within(small.first, seconds_);
   const auto without = run_as_is(first, kFirstRunsShare * left());
   if (!without) return std::unexpected(without.error());
   if (!without->obstacle.empty()) {
@@ -131,7 +158,7 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
   const auto taken = count_steps(without->record);
   if (const auto own = taken.find(0); own != taken.end()) first.steps = std::min(first.steps, own->second);
   say(fmt::format("computing {} steps with {}", first.steps, plan.name));
-  const auto with = run(first, &small.plan, left());
+  const auto with = run(request_of(first, left()), &small.plan);
   if (!with) return std::unexpected(with.error());
   const plan::Promise promise = plan::find_promise(plan);
   if (!with->obstacle.empty()) {
@@ -146,14 +173,9 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
 }
 
 Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {
-  const plan::Promise promise = plan::find_promise(plan);
   started_ns_ = clock_.now_ns();
   seconds_ = seconds;
-  const auto sized = [&](SmallPlan sizes) {
-    if (promise.outputs > 0) sizes.first.outputs = kForwards;
-    return sizes;
-  };
-  SmallPlan sizes = sized(shrink(plan));
+  SmallPlan sizes = with_outputs(shrink(plan), plan);
   texts_kept_ = 0;
   auto small = compare_once(sizes, plan, say);
   if (texts_kept_ > 0) {
@@ -166,7 +188,7 @@ Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::
     small = compare_once(sizes, plan, say);
   }
   if (!small || !may_help_whole_ || small->refused) return small;
-  return compare_once(sized(keep_whole(plan)), plan, say);
+  return compare_once(with_outputs(keep_whole(plan), plan), plan, say);
 }
 
 }  // namespace vramfit::app

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,10 @@ class Verifier {
   base::Result<Verified> compare(const model::Plan& plan, double seconds,
                                  const std::function<void(std::string_view)>& say);
 
+  // Starts the job as it is, of a comparison that `compare` will make of the same plan and the same seconds, where
+  // there is a processor for it: until then somebody else may run what waits for no answer of it.
+  void begin(const model::Plan& plan, double seconds);
+
   int runs() const { return runs_; }
   const std::vector<std::string>& untested() const { return untested_; }  // of the runs: model::RunResult has it
 
@@ -56,7 +61,8 @@ class Verifier {
     std::string obstacle;
     bool refused = false;
   };
-  base::Result<Attempt> run(const job::FirstSteps& first, const model::Plan* plan, double seconds);
+  job::RunRequest request_of(const job::FirstSteps& first, double seconds) const;
+  base::Result<Attempt> run(job::RunRequest request, const model::Plan* plan);
   base::Result<Attempt> run_as_is(const job::FirstSteps& first, double seconds);
   base::Result<Verified> compare_once(const SmallPlan& small, const model::Plan& plan,
                                       const std::function<void(std::string_view)>& say);
@@ -71,6 +77,7 @@ class Verifier {
   bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
   std::int64_t texts_kept_ = 0;  // tokens of each text in the last runs; 0: all
   std::vector<std::pair<job::FirstSteps, facts::TrainingRecord>> as_is_;
+  std::optional<job::RunRequest> begun_;  // of the job as it is
   int runs_ = 0;
   std::vector<std::string> untested_;
 };

@@ -48,8 +48,15 @@ class FakeVerifyRunner final : public job::Runner {
     return outcome;
   }
 
+  job::RunRequest begin(job::RunRequest request) override {
+    request.begun = can_begin ? ++begun : 0;
+    return request;
+  }
+
   std::vector<job::RunRequest> requests;
   std::vector<model::Plan> plans;
+  bool can_begin = true;
+  int begun = 0;
   double update = 1;
   bool times_out = false, is_interrupted = false, fails = false, fails_with_plan = false;
   bool is_a_trainers = false;  // with a plan it gets other samples, unless it gets all
@@ -118,6 +125,28 @@ TEST_F(VerifierTest, the_job_as_it_is_runs_once_for_plans_of_one_size) {
   EXPECT_EQ(runner_.requests.size(), 3U);
   ASSERT_TRUE(compare(micro_batch_of(1, 128)));
   EXPECT_EQ(runner_.requests.size(), 5U);
+}
+
+TEST_F(VerifierTest, the_job_as_it_is_may_begin_before_it_is_compared) {
+  verifier_.emplace(request_, folder_, runner_, base::steady_clock());
+  verifier_->begin(micro_batch_of(16, 8), 60);
+  verifier_->begin(micro_batch_of(4, 32), 60);  // of the same samples
+  EXPECT_TRUE(runner_.requests.empty());
+  ASSERT_TRUE(compare(micro_batch_of(16, 8), 60));
+  ASSERT_EQ(runner_.requests.size(), 2U);
+  EXPECT_EQ(runner_.requests[0].begun, 1);
+  EXPECT_EQ(runner_.requests[1].begun, 0);
+  verifier_->begin(micro_batch_of(16, 8), 60);
+  EXPECT_EQ(runner_.begun, 1) << "it was run";
+}
+
+TEST_F(VerifierTest, what_began_for_other_samples_is_not_taken_for_it) {
+  verifier_.emplace(request_, folder_, runner_, base::steady_clock());
+  verifier_->begin(micro_batch_of(1, 8), 60);
+  ASSERT_TRUE(compare(micro_batch_of(16, 8), 60));
+  ASSERT_EQ(runner_.requests.size(), 2U);
+  EXPECT_EQ(runner_.requests[0].begun, 0);
+  EXPECT_EQ(runner_.requests[0].first_steps->samples, 8);
 }
 
 TEST_F(VerifierTest, another_training_is_found) {

@@ -30,7 +30,7 @@ model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
 
 }  // namespace
 
-void Settlement::confirm_best(const std::filesystem::path& folder) {
+void Settlement::confirm_best(const std::filesystem::path& folder, Verifier* verifier) {
   // As `vramfit run --plan` proves it to who asks again: over all of those batches, and by a short run that coasts, in
   // which a cache that breaks up from round to round runs out long before its training would. The latter was its trial.
   if (fit_.request.run.steps != "auto" || (fit_.trials_coast() && fit_.span.of_answer().is_empty())) return;
@@ -44,6 +44,9 @@ void Settlement::confirm_best(const std::filesystem::path& folder) {
   while (!fit_.result.plans.empty() && fit_.elapsed() + expected < fit_.result.budget_seconds) {
     model::PlanRow& best = fit_.result.plans.front();
     fit_.progress.update(fmt::format("confirming {}", best.plan.name));
+    if (verifier != nullptr && !fit_.request.budget_is_firm && fit_.request.verify && !find_known_equivalence(best)) {
+      verifier->begin(compared_part(best.plan), comparison_seconds());
+    }
     const auto proof = prover.prove(best.plan, fit_.left());
     if (!proof) {
       note_interrupt(proof.error());
@@ -72,16 +75,18 @@ void Settlement::settle_best(const std::filesystem::path& folder) {
   if (!fit_.request.budget_is_firm) request.patient_seconds = fit_.left();
   Verifier verifier(std::move(request), folder, fit_.runner, fit_.clock);
   do {
-    confirm_best(folder);
+    confirm_best(folder, &verifier);
   } while (!fit_.result.plans.empty() && makes_way(verifier));
   fit_.result.runs += verifier.runs();
 }
+
+double Settlement::comparison_seconds() const { return fit_.request.budget_is_firm ? fit_.left() : kComparisonSeconds; }
 
 bool Settlement::makes_way(Verifier& verifier) {
   PlanRow& best = fit_.result.plans.front();
   best.equivalence = find_known_equivalence(best);
   if (best.equivalence) return false;
-  const double seconds = fit_.request.budget_is_firm ? fit_.left() : kComparisonSeconds;
+  const double seconds = comparison_seconds();
   if (!fit_.request.verify || seconds <= 0 || base::was_interrupted()) {
     best.equivalence = not_run(best, !fit_.request.verify ? "--no-verify"
                                      : seconds <= 0       ? "no time was left"

@@ -26,8 +26,8 @@ class Settlement {
   int runs() const { return proofs_.runs(); }
 
   // Runs the best plan beyond the training loop; one that runs out there makes way for the next. Plan files are written
-  // to `folder`.
-  void confirm_best(const std::filesystem::path& folder);
+  // to `folder`. `verifier`: what the comparison that follows needs of the job as it is is begun meanwhile.
+  void confirm_best(const std::filesystem::path& folder, Verifier* verifier = nullptr);
   // Drops plans that do not run to the end of the script or that train something else, until the best one does neither.
   void settle_best(const std::filesystem::path& folder);
 
@@ -37,6 +37,7 @@ class Settlement {
   bool looks_further();
 
  private:
+  double comparison_seconds() const;
   bool makes_way(Verifier& verifier);
   void note_interrupt(const base::Error& error);
 
