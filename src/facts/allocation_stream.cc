@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "facts/block_owner.h"
+#include "facts/module_calls.h"
 #include "facts/recordings.h"
 #include "liveness/lifetimes.h"
 
@@ -84,12 +85,21 @@ std::vector<model::StreamTime> find_emptied(const CardHistory& history) {
 class ModuleIndex {
  public:
   explicit ModuleIndex(const model::Recording& recording) : recording_(recording) {
-    std::map<std::string_view, base::Bytes> outputs;
-    for (const auto& note : recording.notes.module_memory) {
-      if (!note.name.empty()) outputs[note.name] = std::max(outputs[note.name], note.output_bytes);
+    struct Noted {
+      base::Bytes output;
+      ModuleReading reading;
+    };
+    std::map<std::string_view, Noted> modules;
+    for (const auto& note :
+         recording.notes.module_memory) {  // of the first forward and the second, of equals the later
+      if (note.name.empty()) continue;
+      const auto [known, is_new] = modules.try_emplace(note.name);
+      if (!is_new && note.output_bytes < known->second.output) continue;
+      known->second = {note.output_bytes, {note.saved_bytes, note.calls}};
     }
-    for (const auto& [name, output] : outputs) {  // by name: those around a module come before it
-      modules_.push_back({std::string(name), find(outer_of(name)), output});
+    for (const auto& [name, noted] : modules) {  // by name: those around a module come before it
+      modules_.push_back({std::string(name), find(outer_of(name)), noted.output});
+      readings_.push_back(noted.reading);
       places_.emplace(name, static_cast<std::int32_t>(modules_.size() - 1));
     }
   }
@@ -101,7 +111,8 @@ class ModuleIndex {
     return known->second;
   }
 
-  std::vector<model::StreamModule> take() && { return std::move(modules_); }
+  const std::vector<ModuleReading>& readings() const { return readings_; }
+  std::vector<model::StreamModule> take() { return std::move(modules_); }
 
  private:
   static std::string_view outer_of(std::string_view name) {
@@ -119,6 +130,7 @@ class ModuleIndex {
 
   const model::Recording& recording_;
   std::vector<model::StreamModule> modules_;
+  std::vector<ModuleReading> readings_;  // by module
   std::map<std::string, std::int32_t, std::less<>> places_;
   std::map<std::uint32_t, std::int32_t> of_scope_;
 };
@@ -143,9 +155,10 @@ std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunF
     stream->blocks.push_back({block.born, is_freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
                               block.size.count(), block.phase, block.stage, block_owner(block), block.product});
   }
-  stream->modules = std::move(modules).take();
+  stream->modules = modules.take();
   stream->torch_version = torch_version;
   stream->passes = std::move(passes.whole);
+  find_module_calls(modules.readings(), *stream);
   stream->emptied = find_emptied(*history);
   for (const liveness::Level& level : history->levels) {
     stream->peak_reserved = std::max(stream->peak_reserved, level.reserved);

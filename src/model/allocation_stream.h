@@ -2,6 +2,7 @@
 #ifndef VRAMFIT_MODEL_ALLOCATION_STREAM_H
 #define VRAMFIT_MODEL_ALLOCATION_STREAM_H
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -41,7 +42,9 @@ struct StreamBlock {
 struct StreamModule {
   std::string name;          // as in named_modules() of the root module
   std::int32_t parent = -1;  // before it
-  base::Bytes output;        // of one forward
+  base::Bytes output;        // of one forward; of one call, where blocks_of_call is known
+  // So many it makes in one call, of several in a pass; 0: it is called once, or nobody knows.
+  std::size_t blocks_of_call = 0;
   bool operator==(const StreamModule&) const = default;
 };
 

@@ -101,7 +101,8 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if position.phase in (VALIDATE, TEST):
         _note_evaluation(inner)
     _note_precision(module is not inner and "Optimized" in type(module).__name__)
-    training = position.phase == TRAIN
+    # One without a graph, within training too, leaves nothing for a backward.
+    training = position.phase == TRAIN and sys.modules["torch"].is_grad_enabled()
     if training and _state.meter is None and _state.measured.get(id(inner), 0) < _MEASURED_FORWARDS:
         _state.measured[id(inner)] = _state.measured.get(id(inner), 0) + 1
         _state.meter = _Meter(root.prefix)

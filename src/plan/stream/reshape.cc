@@ -250,7 +250,11 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   if (reshaping.releases_gradients) release_gradients_at_once(stream, lives);
   if (reshaping.state_at_once > 0) take_turns(stream, reshaping.state_at_once, lives);
   if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, reshaping.without_graph, lives);
-  if (!reshaping.repeated.empty()) repeat_modules(stream, reshaping, lives);
+  if (!reshaping.repeated.empty()) {
+    Reshaping repeating = reshaping;
+    repeating.asked = reshaping.as_asked ? &asked : nullptr;
+    repeat_modules(stream, repeating, lives);
+  }
   if (reshaping.later_weights != 1) shrink_weights(stream, reshaping.later_weights, lives);
   if (reshaping.offloads) offload_saved(stream, reshaping, lives);
   if (reshaping.micro_batches > 1) add_micro_batches(stream, reshaping.micro_batches, lives);
