@@ -68,6 +68,23 @@ TEST(Diagnose, nothing_given_is_no_trouble) {
   EXPECT_TRUE(diagnosis.findings.empty());
 }
 
+TEST(Diagnose, a_nonsense_size_behind_a_collective_call_that_timed_out_is_not_sure) {
+  model::OomMessage oom;
+  oom.at = {"log", 2, "CUDA out of memory. Tried to allocate more than 1EB memory."};
+  oom.form = model::OomForm::kMoreThanExabyte;
+  Case given;
+  given.texts.ooms = {oom};
+  model::TextFile file;
+  file.name = "log";
+  given.texts.files = {file};
+  EXPECT_GT(diagnose(given).findings.front().confidence, 0.9);
+  given.texts.files.front().not_understood = model::SourceLine{"log", 1, "An all_gather timed out before that."};
+  const model::Finding finding = diagnose(given).findings.front();
+  EXPECT_EQ(finding.label, "size_computation_bug");
+  EXPECT_LT(finding.confidence, 0.7);
+  EXPECT_EQ(finding.evidence.size(), 2u);
+}
+
 TEST(Diagnose, the_same_numbers_but_for_one_give_different_causes) {
   EXPECT_EQ(first_label(case_of({0.5, 24, 0.1, 23.0, 0.2})), "capacity_exceeded");
   EXPECT_EQ(first_label(case_of({0.5, 24, 0.1, 16.0, 7.2})), "fragmentation");

@@ -66,6 +66,51 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
 
 }  // namespace
 
+namespace {
+
+// The numbers of a line, in their order.
+std::vector<double> numbers_of(std::string_view text) {
+  constexpr std::size_t kMostNumbers = 32;
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at < text.size() && numbers.size() < kMostNumbers;) {
+    if (!base::is_digit(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && (base::is_digit(text[end]) || text[end] == '.')) ++end;
+    numbers.push_back(base::parse_number<double>(text.substr(at, end - at)).value_or(0));
+    at = end;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+// A counter of steps adds the same from reading to reading, and so does what piles up. A number that is multiplied by
+// the same each time is a size that somebody tries: 1, 2, 4, 8, 16.
+bool tries_sizes(const MemorySeries& series) {
+  constexpr double kLeastFactor = 1.9, kSame = 0.02;
+  if (series.points.size() < kFewestPoints) return false;
+  std::vector<std::vector<double>> rows;
+  for (const SeriesPoint& point : series.points) {
+    rows.push_back(numbers_of(point.at.text));
+    if (rows.back().size() != rows.front().size()) return false;
+  }
+  for (std::size_t column = 0; column < rows.front().size(); ++column) {
+    const double first = rows[0][column], factor = first > 0 ? rows[1][column] / first : 0;
+    bool is_size = factor >= kLeastFactor, is_memory = true;
+    for (std::size_t i = 1; is_size && i < rows.size(); ++i) {
+      const double due = rows[i - 1][column] * factor;
+      const double as_memory = first * series.points[i].amount / series.points[0].amount;
+      is_size = rows[i][column] != series.points[i].step && std::abs(rows[i][column] - due) <= kSame * due;
+      is_memory = is_memory && std::abs(rows[i][column] - as_memory) <= kSame * as_memory;
+    }
+    if (is_size && !is_memory) return true;
+  }
+  return false;
+}
+
 std::string find_rising_input(const MemorySeries& series) {
   if (series.points.size() < 2) return {};
   const std::string first = lowered(series.points.front().at.text), last = lowered(series.points.back().at.text);

@@ -43,6 +43,9 @@ struct TrendOf {
 // An amount of the series in words: "4.10 GiB", "61 % of the card".
 std::string show(const MemorySeries& series, double amount);
 
+// Whether its readings are trials of sizes, each a multiple of the one before: what they need says nothing of growth.
+bool tries_sizes(const MemorySeries& series);
+
 // What the lines of a series say of inputs that get larger with it, "seq_len 128, then 304": then the series may follow
 // them. Empty: nothing of the kind.
 std::string find_rising_input(const MemorySeries& series);

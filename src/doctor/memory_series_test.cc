@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <string>
 
 namespace vramfit::doctor {
 namespace {
@@ -37,6 +38,24 @@ TEST(MemorySeries, a_saw_varies) {
 
 TEST(MemorySeries, one_late_jump_is_not_growth) {
   EXPECT_NE(find_trend(series_of({1000, 1000, 1000, 1000, 1000, 4000})).trend, Trend::kGrows);
+}
+
+TEST(MemorySeries, a_size_that_is_multiplied_from_reading_to_reading_is_tried) {
+  const auto with_lines = [](std::initializer_list<const char*> lines) {
+    MemorySeries series = series_of({310, 470, 800, 1460, 2790});
+    std::size_t i = 0;
+    for (const char* line : lines) series.points[i++].at.text = line;
+    return series;
+  };
+  EXPECT_TRUE(tries_sizes(with_lines({"crop 32 needs 0.31 GB", "crop 64 needs 0.47 GB", "crop 128 needs 0.80 GB",
+                                      "crop 256 needs 1.46 GB", "crop 512 needs 2.79 GB"})));
+  // A counter adds the same each time; and memory that doubles is no size that somebody tries.
+  EXPECT_FALSE(tries_sizes(
+      with_lines({"it 10: 0.31 GB", "it 20: 0.47 GB", "it 30: 0.80 GB", "it 40: 1.46 GB", "it 50: 2.79 GB"})));
+  MemorySeries doubled = series_of({100, 200, 400, 800});
+  for (SeriesPoint& point : doubled.points)
+    point.at.text = "used: " + std::to_string(point.amount / (1 << 20)) + " MiB";
+  EXPECT_FALSE(tries_sizes(doubled));
 }
 
 TEST(MemorySeries, three_points_are_too_few) {

@@ -15,6 +15,12 @@ CAUSES = {
         "epoch 4 loss 0.31\nHi all, each epoch the VRAM usage of my trainer is half a GB higher and it never goes "
         "down again, so it keeps growing until the run stops.\n",
     ),
+    "a_layout_that_is_mostly_padding": (
+        "capacity_exceeded",
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 20.10G of 15.75G hbm. Exceeded "
+        "hbm capacity by 4.35G.\n\n  1. Size: 16.00G\n     Shape: f32[4194304,16,2]{2,1,0:T(8,128)}\n"
+        "     Unpadded size: 512.00M\n     Extra memory due to padding: 15.50G (32.0x expansion)\n",
+    ),
     "growth_without_the_word": ("leak_growth", "Every forward pass leaves 12 MB behind on the card. step 3 loss 0.9\n"),
     "growth_of_the_host": ("host_ram_oom", "step 1 loss 3\nRAM climbs steadily until the whole server hangs.\n"),
     "a_sum_of_losses": (

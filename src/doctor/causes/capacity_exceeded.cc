@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/parse_number.h"
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 #include "model/oom_figures.h"
@@ -69,6 +70,25 @@ std::string with_sizes(std::string words, const model::ForeignDump& dump) {
   return words;
 }
 
+// "Extra memory due to padding: 31.00G (32.0x expansion)", beside one of the largest buffers: most of it is nothing.
+void look_at_padding(const Scene& scene, Draft& draft) {
+  constexpr double kMostOfIt = 2;
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    const std::size_t open = remark.at.text.find('(');
+    if (remark.kind != "padding" || open == std::string::npos) continue;
+    const std::string_view factor = std::string_view(remark.at.text).substr(open + 1);
+    const auto times = base::parse_number<double>(factor.substr(0, factor.find_first_not_of("0123456789.")));
+    if (!times || *times < kMostOfIt || !factor.contains("expansion")) continue;
+    draft.because(remark.at,
+                  fmt::format("one buffer is laid out in {:.0f} times its size: the device pads the last two "
+                              "dimensions to whole tiles, and here they are short",
+                              *times));
+    draft.fix({"Make the last two dimensions long: reshape or transpose so that short ones stand first, or join them",
+               "x = x.reshape(N // 128, 128)  # not (N, 8, 4)", std::nullopt, "none", Applicability::kFillIn});
+    return;
+  }
+}
+
 // XLA knows before it starts that a program needs more than the device has.
 bool look_at_program(const Scene& scene, Draft& draft) {
   const auto program =
@@ -77,6 +97,7 @@ bool look_at_program(const Scene& scene, Draft& draft) {
   if (program == scene.texts.foreign.end()) return false;
   draft.weigh(0.85).title("The compiled program needs more than the device has");
   draft.because(program->at, with_sizes("the compiler's own words", *program));
+  look_at_padding(scene, draft);
   draft.fix(
       {"Use a smaller batch, or spread it over more devices", "", std::nullopt, "little", Applicability::kFillIn});
   draft.fix({"Recompute activations in the backward pass", "jax.checkpoint(block)", std::nullopt,

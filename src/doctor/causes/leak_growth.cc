@@ -118,6 +118,7 @@ void look_at_growing_series(const Scene& scene, Draft& draft) {
   for (const MemorySeries& series : scene.series) {
     const TrendOf trend = find_trend(series);
     if (trend.trend != Trend::kGrows || series.phase == "validate" || series.phase == "test") continue;
+    if (tries_sizes(series)) continue;
     // A running maximum rises with every longer sample too.
     const std::string input = find_rising_input(series);
     draft.weigh(!input.empty() ? 0.45 : series.is_peak ? 0.62 : series.points.size() >= 6 ? 0.82 : 0.7);

@@ -12,6 +12,27 @@ namespace {
 constexpr double kNonsenseTimes = 100;                          // times what the card has
 constexpr std::int64_t kNonsenseBytes = std::int64_t{1} << 46;  // 64 TiB: no card and no host has that
 
+// A size that another rank was to send is whatever lay there, where the call that should have brought it timed out.
+void look_at_timeout(const Scene& scene, Draft& draft) {
+  constexpr double kFollows = 0.6;
+  const auto tells = [&](const std::string& text) {
+    return mentions(text, {"timed out", "timeout"}) &&
+           mentions(text, {"nccl", "collective", "broadcast", "allreduce", "all_reduce", "allgather", "all_gather"});
+  };
+  const model::SourceLine* at = nullptr;
+  for (const model::LibraryError& error : scene.texts.library_errors) {
+    if (at == nullptr && tells(error.at.text)) at = &error.at;
+  }
+  for (const model::TextFile& file : scene.texts.files) {
+    if (at == nullptr && file.not_understood && tells(file.not_understood->text)) at = &*file.not_understood;
+  }
+  if (at == nullptr) return;
+  draft.bound(kFollows);
+  draft.because(*at, "and a collective call timed out: what it should have brought, a size too, is left undefined");
+  draft.fix({"Find out first which rank did not take part in that call: what comes after it follows from it",
+             "NCCL_DEBUG=INFO TORCH_NCCL_DESYNC_DEBUG=1 torchrun ...", std::nullopt, "none", Applicability::kAsIs});
+}
+
 void find_size_computation_bug(const Scene& scene, Draft& draft) {
   for (const model::OomMessage& oom : scene.texts.ooms) {
     const bool exabyte = oom.form == model::OomForm::kMoreThanExabyte;
@@ -49,6 +70,7 @@ void find_size_computation_bug(const Scene& scene, Draft& draft) {
     draft.weigh(0.6).because(remark.at, "the allocator fails so when the size asked for overflows its arithmetic");
   }
   if (draft.is_empty()) return;
+  look_at_timeout(scene, draft);
   if (scene.stack.innermost_own() != nullptr) draft.because(*scene.stack.innermost_own(), "the size is computed here");
   draft.fix(
       {"Check the numbers that make this size before the call: an index taken as a length, an uninitialised or "

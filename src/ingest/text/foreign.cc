@@ -252,7 +252,10 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"profiled value 
 
 }  // namespace
 
+// Where the first shape that a line has says only that memory ran out, another that reads figures of it says whose it
+// is: "Resource exhausted: Ran out of memory in memory space hbm. Used 18.7G of 8.0G hbm." is the compiler's.
 std::optional<ForeignDump> parse_foreign(std::string_view text) {
+  std::optional<ForeignDump> found;
   for (const ForeignShape& shape : foreign_shapes()) {
     if (!contains_ignoring_case(text, shape.words) || !is_meant(shape, text)) continue;
     ForeignDump dump{.program = std::string(shape.program),
@@ -263,9 +266,11 @@ std::optional<ForeignDump> parse_foreign(std::string_view text) {
       read_tensor(text, dump);
       if (text.contains("device:CPU") || text.contains("by allocator cpu")) dump.kind = ForeignKind::kHost;
     }
-    return dump;
+    const bool has_figures = !dump.sizes.empty() || !dump.numbers.empty();
+    if (has_figures || !found) found = std::move(dump);
+    if (has_figures || found->kind != ForeignKind::kOutOfMemory) break;
   }
-  return std::nullopt;
+  return found;
 }
 
 const TextFormat kForeignFormat{"foreign", kForeignWords,

@@ -205,6 +205,12 @@ TEST(Foreign, dumps_of_tensorflow_and_others) {
       parse_foreign("XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.")
           ->program,
       "jax");
+  // Its first words are anybody's, its figures the compiler's.
+  const auto program = parse_foreign(
+      "Resource exhausted: Ran out of memory in memory space hbm. Used 33.50G of 15.48G hbm. Exceeded hbm "
+      "capacity by 18.02G.");
+  EXPECT_EQ(program->kind, model::ForeignKind::kProgram);
+  EXPECT_EQ(program->sizes.size(), 3u);
   EXPECT_EQ(parse_foreign("ValueError: No available memory for the cache blocks.")->program, "vllm");
   EXPECT_EQ(parse_foreign("alloc_tensor_range: failed to allocate CUDA0 buffer of size 4096")->kind,
             model::ForeignKind::kWeights);

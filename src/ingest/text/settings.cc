@@ -226,6 +226,7 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"too many open files", "open_files"},
     {"received 0 items of ancdata", "open_files"},
     {"rlimit_memlock", "locked_memory"},
+    {"extra memory due to padding:", "padding"},  // XLA, of one of a program's largest buffers
     {"not compiled with flash attention", "no_flash_attention"},
     {"flash attention 2 is not installed", "no_flash_attention"},
     {"kernel appears to have died", "kernel_died"},
@@ -318,6 +319,7 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>({"sglang.launch_se
                                                                "graph a second",
                                                                "too many open",
                                                                "ancdata",
+                                                               "due to padding",
                                                                "rlimit_memlock",
                                                                "flash attention",
                                                                "kernel appears",

@@ -71,11 +71,16 @@ bool counts_several(const Sentence& sentence) {
   return false;
 }
 
+// "Another user here: the same": who it is holds nothing by his name.
 bool says_holding(const Sentence& sentence) {
-  return sentence.has_stem({"use",     "using", "occup",   "hold",  "held",  "take",    "taking", "took",
-                            "running", "kept",  "hog",     "fill",  "keep",  "sit",     "eat",    "block",
-                            "left",    "share", "sharing", "alive", "resid", "allocat", "on"}) ||
-         has_any_part(sentence, {"占", "集中", "都在"});
+  static constexpr auto kHolding = std::to_array<std::string_view>(
+      {"use",  "using", "occup", "hold", "held",  "take", "taking", "took",    "running", "kept",  "hog",
+       "fill", "keep",  "sit",   "eat",  "block", "left", "share",  "sharing", "alive",   "resid", "allocat"});
+  return sentence.has_word({"on"}) || has_any_part(sentence, {"占", "集中", "都在"}) ||
+         std::ranges::any_of(sentence.words, [](std::string_view word) {
+           return !word.starts_with("user") &&
+                  std::ranges::any_of(kHolding, [&](std::string_view stem) { return word.starts_with(stem); });
+         });
 }
 
 // Somebody else's process, or one that was left; "no other process" is none.

@@ -97,6 +97,8 @@ TEST(ToldCause, is_what_the_writer_saw_and_not_what_is_asked) {
   EXPECT_TRUE(is_told("开了4个worker，都在gpu0上，怎么办？", "told_own_many"));
   EXPECT_TRUE(is_told("An old process still holds the card.", "told_others"));
   EXPECT_FALSE(is_told("No other process uses the card.", "told_others"));
+  EXPECT_FALSE(is_told("Another user with a 3060 12G: the same, it fails at the very end.", "told_others"));
+  EXPECT_TRUE(is_told("Another user occupies 9 GB of this GPU.", "told_others"));
   EXPECT_FALSE(is_told("Please check whether another process is using the GPU.", "told_others"));
   EXPECT_TRUE(is_told("With pin_memory turned off it works.", "told_pin_cured"));
   EXPECT_TRUE(is_told("It fails after resuming from a checkpoint.", "told_load_fails"));
