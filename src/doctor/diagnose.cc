@@ -116,8 +116,11 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
     }
     if (scene.has_run()) return "All well: the script ran, nothing ran out of memory, nothing grows.";
     if (const auto other = find_other_failure(scene)) {
-      return fmt::format("No trouble with memory: what failed is another error: {} ({}:{}).", in_short(other->text),
-                         other->file, other->line);
+      return fmt::format("No trouble with memory: what failed is another error: {} ({}:{}).{}", in_short(other->text),
+                         other->file, other->line,
+                         scene.lacks_open_files() ? " The limit of open files was met: `ulimit -n 65536`, or "
+                                                    "torch.multiprocessing.set_sharing_strategy(\"file_system\")."
+                                                  : "");
     }
     for (const auto& [genre, name] :
          {std::pair(model::Genre::kDocument, "a document or a proposal"),

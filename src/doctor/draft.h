@@ -32,6 +32,7 @@ class Draft {
   Draft& withhold(std::string what, std::string why);
 
   double confidence() const { return finding_.confidence; }
+  bool has_fixes() const { return !finding_.fixes.empty(); }
   bool is_empty() const { return finding_.confidence < kLeastConfidence; }
   model::Finding take() { return std::move(finding_); }
 

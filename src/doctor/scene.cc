@@ -358,6 +358,43 @@ bool is_of_host(const Scene& scene, const model::ToldSentence& told) {
   return shows_host && scene.oom == nullptr && scene.texts.gpu_status.empty();
 }
 
+const model::ToldSentence* find_told_growth_of_evaluation(const Scene& scene) {
+  if (scene.has_run()) return nullptr;
+  const auto found = std::ranges::find_if(scene.texts.told, [&](const model::ToldSentence& told) {
+    return told.kind == model::ToldKind::kRises && !is_of_host(scene, told) &&
+           mentions(told.at.text, {"validat", "evaluat", "val loop", "eval loop", "test loop", "testing"});
+  });
+  return found == scene.texts.told.end() ? nullptr : &*found;
+}
+
+bool speaks_of_no_grad(const Scene& scene) {
+  return scene.in_force.no_grad || std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) {
+           return mentions(file.sample, {"no_grad", "inference_mode"});
+         });
+}
+
+const model::ForeignDump* find_cache_above_weights(const Scene& scene) {
+  Bytes cache, weights, refused;
+  double tokens = 0, context = 0;
+  const model::ForeignDump* largest = nullptr;
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.program != "llama.cpp") continue;
+    if (const auto found = dump.numbers.find("cache_tokens"); found != dump.numbers.end()) tokens = found->second;
+    if (const auto found = dump.numbers.find("context"); found != dump.numbers.end()) context = found->second;
+    for (const model::NamedBytes& size : dump.sizes) {
+      if (size.name == "requested") refused = std::max(refused, size.bytes.value);
+      if (size.name == "weights") weights += size.bytes.value;
+      if (size.name != "kv_cache") continue;
+      cache += size.bytes.value;
+      if (largest == nullptr) largest = &dump;
+    }
+  }
+  // Where the weights are not in the text, a cache for several requests is known by its tokens.
+  const bool is_multiplied = context > 0 && tokens >= 2 * context;
+  const bool is_largest = refused.count() > 0 && cache > std::max(weights, refused);
+  return is_largest && (weights.count() > 0 || is_multiplied) ? largest : nullptr;
+}
+
 bool ranks_share_card(const Scene& scene) { return messages_share_card(scene) || run_shares_card(scene); }
 
 const model::ForeignDump* find_server_layout(const model::Evidence& texts) {

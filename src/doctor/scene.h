@@ -142,6 +142,13 @@ const model::Remarkable* find_remark(const Scene& scene, std::string_view kind);
 // Whether a sentence speaks of the host's memory: it says so, or only `free -h` is beside it.
 bool is_of_host(const Scene& scene, const model::ToldSentence& told);
 
+// Growth that somebody tells of an evaluation; null: of none. Whether the text speaks of torch.no_grad() and its kin.
+const model::ToldSentence* find_told_growth_of_evaluation(const Scene& scene);
+bool speaks_of_no_grad(const Scene& scene);
+
+// The cache of a language model, where llama.cpp lays out more for it than for the weights and than what was refused.
+const model::ForeignDump* find_cache_above_weights(const Scene& scene);
+
 // Several ranks of one job work on the same card, where each was to have its own: they say so, or the run shows it.
 bool ranks_share_card(const Scene& scene);
 

@@ -17,8 +17,8 @@ CAUSES = {
     ),
     "a_layout_that_is_mostly_padding": (
         "capacity_exceeded",
-        "XlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 20.10G of 15.75G hbm. Exceeded "
-        "hbm capacity by 4.35G.\n\n  1. Size: 16.00G\n     Shape: f32[4194304,16,2]{2,1,0:T(8,128)}\n"
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 20.10G of 15.75G hbm. "
+        "Exceeded hbm capacity by 4.35G.\n\n  1. Size: 16.00G\n     Shape: f32[4194304,16,2]{2,1,0:T(8,128)}\n"
         "     Unpadded size: 512.00M\n     Extra memory due to padding: 15.50G (32.0x expansion)\n",
     ),
     "growth_without_the_word": ("leak_growth", "Every forward pass leaves 12 MB behind on the card. step 3 loss 0.9\n"),
@@ -133,6 +133,83 @@ CAUSES = {
         "pool_growth_policy",
         "OutOfMemoryError: Out of memory allocating 9,663,676,416 bytes (allocated so far: 15,032,385,536 bytes).\n",
     ),
+    "killed_and_nothing_else": (
+        "host_ram_oom",
+        "Once the tokenizer is through the whole set my script just gets killed, three times in a row.\n",
+    ),
+    "out_of_the_hosts_memory": (
+        "host_ram_oom",
+        "The notebook dies while the weights are loaded: it runs out of system RAM.\n",
+    ),
+    "loading_alone": (
+        "checkpoint_kept_on_gpu",
+        "Loading the state_dict of the large critic gives an OOM on rank 0 and nowhere else.\n",
+    ),
+    "memory_that_nobody_holds": (
+        "driver_overhead",
+        "I stopped the trainer. The memory of the card is still occupied and nvidia-smi does not show any process.\n",
+    ),
+    "the_first_card_of_several": (
+        "extra_contexts",
+        "CUDA out of memory with four cards. cuda:0 always uses 3 GB more than the others.\n",
+    ),
+    "one_failure_after_the_other": (
+        "exception_holds_tensors",
+        "After one out of memory error every next call fails as well, whatever its batch.\n",
+    ),
+    "a_context_that_is_too_long": (
+        "serving_overcommit",
+        "llama-server with a 64k context does not fit into my 24 GB, it runs out of memory at its start.\n",
+    ),
+    "a_cache_above_the_weights": (
+        "serving_overcommit",
+        "load_tensors:        CUDA0 model buffer size =  2100.00 MiB\n"
+        "llama_kv_cache:      CUDA0 KV buffer size = 30720.00 MiB\n"
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.00 MiB on device 0: cudaMalloc failed: out of "
+        "memory\n",
+    ),
+    "a_cache_for_many_requests": (
+        "serving_overcommit",
+        "llama_context: n_ctx_per_seq (8192) < n_ctx_train (32768) -- the full capacity will not be utilized\n"
+        "llama_kv_cache_unified: kv_size = 262144, type_k = 'f16', type_v = 'f16', n_layer = 32\n"
+        "llama_kv_cache_unified:      CUDA0 KV buffer size = 32768.00 MiB\n"
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.00 MiB on device 0: cudaMalloc failed: out of "
+        "memory\n",
+    ),
+    "weights_above_the_cache": (
+        "placement_no_headroom",
+        "load_tensors:        CUDA0 model buffer size = 30720.00 MiB\n"
+        "llama_kv_cache:      CUDA0 KV buffer size =  2100.00 MiB\n"
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.00 MiB on device 0: cudaMalloc failed: out of "
+        "memory\n",
+    ),
+    "a_card_that_is_small": (
+        "capacity_exceeded",
+        "F0101 10:00:00.1 7 blob.cpp:12] Check failed: error == cudaSuccess (2 vs. 0)  out of memory\n\n"
+        "My card is a GeForce GT 730 with 2 GB.\n",
+    ),
+    "the_smallest_batch": (
+        "capacity_exceeded",
+        "torch.OutOfMemoryError: CUDA out of memory.\n\nIt still happens with a batch size of 1.\n",
+    ),
+    "a_decoder": (
+        "capacity_exceeded",
+        "All steps of the sampler pass and then the VAE decode runs out of memory on my 8 GB.\n",
+    ),
+    "what_was_left_in_shared_memory": (
+        "shm_exhausted",
+        "Each new start crashes the kernel of the notebook. A segment of the first run is still there in /dev/shm.\n",
+    ),
+    "a_block_of_an_arc": (
+        "single_huge_allocation",
+        "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 6.00 GiB. GPU 0 has a total capacity of 15.91 "
+        "GiB.\n",
+    ),
+    "a_card_of_one_gigabyte": (
+        "capacity_exceeded",
+        "RuntimeError: CUDA out of memory. Tried to allocate 50.00 MiB (GPU 0; 1024.00 MiB total capacity; 401.10 MiB "
+        "already allocated; 0 bytes free; 440.00 MiB reserved in total by PyTorch)\n",
+    ),
     "an_allocator_that_nobody_knows": (
         "library_buffers",
         "SimDeviceBufferAllocator failed to allocate 1073741824 bytes\n",
@@ -168,6 +245,11 @@ WELL = {
         '        and "out of memory" in error.args[0]\n    )\n'
     ),
     "praise": "With this release there is no VRAM leak anymore, thanks!\n",
+    "a_page": (
+        "When memory runs out\n--------------------\n\n**Several servers on one card.**\n  Give each a share, so that "
+        "none of them runs out of memory.\n"
+    ),
+    "a_daemons_error": "docker: Error response from daemon: pull access denied for trainer, it does not exist.\n",
     "a_question": "How much VRAM does it take to fine-tune the small model? Is a card with 12 GB enough?\n",
     "a_wish": "When a job is killed by the OOM killer, the scheduler should say so.\n",
     "a_change": "# fix: catch OOM in the exporter\n\n## What changed\n- Handle `CUDA out of memory` by a retry.\n",
@@ -221,3 +303,31 @@ def test_a_question_is_told_as_one(doctor: Doctor, tmp_path: Path) -> None:
     post = tmp_path / "post.txt"
     post.write_text(WELL["a_question"])
     assert "this is a question" in doctor.look(str(post)).result["verdict"]
+
+
+def test_a_limit_of_open_files_is_told_with_what_raises_it(doctor: Doctor, tmp_path: Path) -> None:
+    post = tmp_path / "post.txt"
+    post.write_text("OSError: [Errno 24] Too many open files: '/data/img_000912.png'\n")
+    verdict = doctor.look(str(post)).result["verdict"]
+    assert verdict.startswith("No trouble with memory") and "ulimit -n" in verdict, verdict
+
+
+def test_growth_of_tensorflow_is_not_told_of_losses_of_torch(doctor: Doctor, tmp_path: Path) -> None:
+    post = tmp_path / "post.txt"
+    post.write_text("With Keras the memory climbs with every model of the grid search until the machine swaps.\n")
+    first = doctor.look(str(post)).result["findings"][0]
+    assert first["label"] in ("leak_growth", "host_ram_oom")
+    commands = [fix["command"] or "" for fix in first["fixes"]]
+    assert any("clear_session" in one for one in commands) and not any(".item()" in one for one in commands), commands
+
+
+def test_growth_of_an_evaluation_is_told_of_gradients_and_results(doctor: Doctor, tmp_path: Path) -> None:
+    post = tmp_path / "post.txt"
+    post.write_text("The GPU memory goes up with each batch of the validation until nothing is left.\n")
+    found = doctor.look(str(post)).result["findings"]
+    assert {"leak_growth", "no_grad_missing", "preds_accumulated_on_gpu"} <= {one["label"] for one in found}
+    assert "without gradients" in found[0]["fixes"][0]["what"]
+    post.write_text("The VRAM climbs with every batch of the evaluation, although it is all under torch.no_grad().\n")
+    found = doctor.look(str(post)).result["findings"]
+    assert not any("no_grad():" in (fix["command"] or "") for one in found for fix in one["fixes"])
+    assert any("cpu()" in (fix["command"] or "") for fix in found[0]["fixes"])

@@ -23,7 +23,10 @@ double weigh_numbers(const Scene& scene) {
   const Size others = terms.others ? terms.others : terms.outside;
   // Training fits with more than an evaluation needs, if that is written as it should be.
   if (scene.at.evaluation) weight = std::min(weight, 0.42);
-  if (share(others, terms.total) > 0.25) weight = std::min(weight, live >= 0.5 ? 0.45 : 0.2);
+  // Where the message does not tell them apart, this process's own context is in the gap.
+  const Bytes own_context = terms.others ? Bytes(0) : Bytes::mib(400);
+  if (others && share(others->value - own_context, terms.total->value) > 0.25)
+    weight = std::min(weight, live >= 0.5 ? 0.45 : 0.2);
   return weight;
 }
 
@@ -121,6 +124,22 @@ bool look_at_tpu(const Scene& scene, Draft& draft) {
   return true;
 }
 
+// Nothing but what somebody says: the card is small, the batch is the smallest, or it is the decoder that fails.
+void look_at_what_is_told(const Scene& scene, Draft& draft) {
+  const bool failed = scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty();
+  if (!failed) return;
+  if (const model::Remarkable* told = find_remark(scene, "told_vae")) {
+    draft.weigh(0.6).title("Decoding the whole latent at once needs more than the card has");
+    draft.because(told->at, "it fails in the decoder, says who wrote this");
+  } else if (const model::Remarkable* small = find_remark(scene, "told_small_card")) {
+    draft.weigh(0.5).title("The card is small for this job");
+    draft.because(small->at, "a context and its kernels take several hundred MiB of it before the first tensor");
+  } else if (const model::Remarkable* least = find_remark(scene, "told_small_batch")) {
+    draft.weigh(0.5).title("A single sample or two need more than the card has");
+    draft.because(least->at, "with the smallest batch it fails too: what one sample or the weights need is too much");
+  }
+}
+
 void find_capacity_exceeded_in_run(const Scene& scene, Draft& draft) {
   const model::RunResult& run = *scene.run();
   const auto device = std::find_if(run.devices.begin(), run.devices.end(),
@@ -181,8 +200,9 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
                                 facts.failed_size ? show(*facts.failed_size) : "?"));
     }
   }
+  if (draft.is_empty() && !scene.oom_has_numbers && !scene.has_run()) look_at_what_is_told(scene, draft);
   if (draft.is_empty()) return;
-  if (scene.at.pictures) {
+  if (scene.at.pictures || find_remark(scene, "told_vae") != nullptr) {
     offer_smaller_pictures(draft);
   } else if (scene.at.placing) {
     offer_smaller_weights(draft);

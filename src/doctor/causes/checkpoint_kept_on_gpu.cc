@@ -49,6 +49,10 @@ void find_checkpoint_kept_on_gpu(const Scene& scene, Draft& draft) {
     draft.weigh(0.85).because(fails->at, "it fails once a checkpoint was loaded");
     draft.because(works->at, "and does not without: the same training, but for what was loaded");
   }
+  const model::Remarkable* ooms = find_remark(scene, "told_load_ooms");
+  const bool failed = scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty();
+  if (draft.is_empty() && ooms != nullptr && failed && !scene.oom_has_numbers)
+    draft.weigh(0.55).because(ooms->at, "memory runs out where a checkpoint is loaded, says who wrote this");
   if (draft.is_empty()) return;
   draft.fix({"Read checkpoints into host memory and drop the dictionary after use",
              "state = torch.load(PATH, map_location=\"cpu\")\nmodel.load_state_dict(state)\ndel state", std::nullopt,

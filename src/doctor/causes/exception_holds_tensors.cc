@@ -83,6 +83,8 @@ void find_exception_holds_tensors(const Scene& scene, Draft& draft) {
       told != nullptr && scene.has_failure()) {
     draft.weigh(0.68).because(told->at, "only a new process has room again: something of the old one is still held");
   }
+  if (const model::Remarkable* told = find_remark(scene, "told_fails_again"))
+    draft.weigh(0.6).because(told->at, "one failure makes the next: what the first try made is still held");
   if (draft.is_empty() && scene.at.notebook && scene.oom != nullptr &&
       share(scene.terms.live, scene.terms.total) > 0.7) {
     draft.weigh(0.22).because(*scene.stack.innermost(),

@@ -119,6 +119,20 @@ void look_at_what_writer_says(const Scene& scene, Draft& draft) {
   draft.weigh(0.78).because(told->at, "who wrote this says that several of the job's processes are on this card");
 }
 
+// Where each process was to have a card of its own, the first one is what they all open when they chose none.
+void look_at_first_card(const Scene& scene, Draft& draft) {
+  const model::Remarkable* told = find_remark(scene, "told_first_more");
+  if (told == nullptr || scene.oom_has_numbers) return;
+  draft.weigh(0.5).because(told->at, "the first card holds more than the others, says who wrote this");
+  if (!std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) {
+        return mentions(lowered(file.sample), {"data parallel", "dataparallel", "data_parallel"});
+      }))
+    return;
+  draft.fix({"One process for each card instead of DataParallel, which gathers all outputs on the first",
+             "torchrun --nproc_per_node=GPUS train.py  # torch.nn.parallel.DistributedDataParallel", std::nullopt,
+             "none: faster", Applicability::kFillIn});
+}
+
 void find_extra_contexts_in_run(const Scene& scene, Draft& draft) {
   std::map<int, std::int64_t> strangers;
   model::Bytes sum;
@@ -150,6 +164,7 @@ void find_extra_contexts(const Scene& scene, Draft& draft) {
   look_at_status(scene, draft);
   if (draft.is_empty()) look_at_one_program(scene, draft);
   look_at_what_writer_says(scene, draft);
+  if (draft.is_empty()) look_at_first_card(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"In each rank choose the card before anything touches CUDA",
              "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\nstate = torch.load(path, map_location=\"cpu\")",

@@ -119,6 +119,30 @@ void look_at_what_is_told_of_host(const Scene& scene, Draft& draft) {
   }
 }
 
+bool card_failed(const Scene& scene) {
+  return scene.oom != nullptr || !scene.texts.oom_mentions.empty() || !scene.texts.library_errors.empty() ||
+         std::ranges::any_of(scene.texts.foreign, says_failure);
+}
+
+// "It just says killed", "the session runs out of RAM": no kernel's message is here, and nothing else failed.
+void look_at_told_end(const Scene& scene, Draft& draft) {
+  if (card_failed(scene)) return;
+  if (const model::Remarkable* killed = find_remark(scene, "told_killed")) {
+    draft.weigh(0.55).because(killed->at,
+                              "killed without an error of its own: on Linux mostly by the kernel, for want of the "
+                              "host's memory");
+    return;
+  }
+  for (const model::ToldSentence& told : scene.texts.told) {
+    if (told.kind != model::ToldKind::kTrouble || told.of != model::ToldOf::kHost || !told.names_memory ||
+        is_denied_later(scene.texts, told))
+      continue;
+    draft.weigh(0.55).because(told.at, "it is the host's memory, says who wrote this");
+    if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
+    return;
+  }
+}
+
 bool is_of_workers(const model::HostKill& kill) {
   return kill.kind == HostKillKind::kDataWorker || kill.process.starts_with("pt_data_worker");
 }
@@ -176,6 +200,7 @@ void find_host_ram_oom(const Scene& scene, Draft& draft) {
   }
   if (draft.is_empty()) look_at_restart(scene, draft);
   if (draft.is_empty()) look_at_what_is_told_of_host(scene, draft);
+  if (draft.is_empty()) look_at_told_end(scene, draft);
   if (draft.is_empty()) return;
   if (draft.confidence() < 0.8) draft.confirm("dmesg -T | grep -i -E 'killed process|out of memory' on the host");
   if (is_loading_weights(scene)) {

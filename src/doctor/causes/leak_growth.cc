@@ -215,6 +215,29 @@ bool offer_for_holders(const model::Growth& growth, Draft& draft) {
   return false;
 }
 
+// TensorFlow has no tensors with a graph to detach: its own graph grows with each operation that is made.
+bool is_of_tensorflow(const Scene& scene) {
+  bool is_told = false;
+  for (const model::TextFile& file : scene.texts.files) {
+    const std::string sample = lowered(file.sample);
+    if (mentions(sample, {"torch"})) return false;
+    is_told = is_told || mentions(sample, {"tensorflow", "keras", "tf.", "import tf"});
+  }
+  return is_told && !scene.has_run();
+}
+
+void offer_for_tensorflow(Draft& draft) {
+  draft.fix({"Make models and operations once, before the loop; clear what is left between models",
+             "tf.keras.backend.clear_session(); gc.collect()", std::nullopt, "models are made anew",
+             Applicability::kFillIn});
+  draft.fix({"Call the model itself for single batches: predict() makes a data set and a function each time",
+             "model(batch, training=False)  # not model.predict(batch) in a loop", std::nullopt, "none: faster",
+             Applicability::kMayBeWrong});
+  draft.fix({"Let no operation be made within the loop: then the one that is raises an error",
+             "tf.compat.v1.get_default_graph().finalize()  # TensorFlow 1", std::nullopt, "none",
+             Applicability::kMayBeWrong});
+}
+
 void offer_numbers(Draft& draft) {
   draft.fix({"Keep numbers, not tensors, of past steps", "losses.append(loss.item())  # not losses.append(loss)",
              std::nullopt, "a wait for the card in each step; collect loss.detach() and read it now and then",
@@ -229,6 +252,13 @@ void find_leak_growth(const Scene& scene, Draft& draft) {
   look_at_what_is_told(scene, draft);
   look_at_steps(scene, draft);
   if (draft.is_empty()) return;
+  if (is_of_tensorflow(scene)) return offer_for_tensorflow(draft);
+  if (find_told_growth_of_evaluation(scene) != nullptr) {
+    if (!speaks_of_no_grad(scene)) offer_no_grad(scene, draft);
+    draft.fix({"Move each batch's results to the host, or keep numbers of them alone",
+               "outputs.append(output.detach().cpu())  # metrics too under torch.no_grad()", std::nullopt, "little",
+               Applicability::kFillIn});
+  }
   bool is_cured = false;
   for (const model::Growth& growth : scene.runtime().growth) is_cured |= offer_for_holders(growth, draft);
   if (is_cured) return;

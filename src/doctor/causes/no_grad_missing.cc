@@ -35,6 +35,14 @@ bool find_no_grad_missing_in_run(const Scene& scene, Draft& draft) {
   return answered;
 }
 
+// An evaluation has no backward pass, and so nothing to keep from one batch to the next.
+void look_at_told_growth(const Scene& scene, Draft& draft) {
+  const model::ToldSentence* told = find_told_growth_of_evaluation(scene);
+  if (told == nullptr || speaks_of_no_grad(scene)) return;
+  draft.weigh(0.5).because(told->at,
+                           "it rises in an evaluation: with gradients on, what a backward pass would need is kept");
+}
+
 void find_no_grad_missing(const Scene& scene, Draft& draft) {
   if (find_no_grad_missing_in_run(scene, draft)) return;
   for (const SnapshotFacts& facts : scene.snapshots) {
@@ -76,6 +84,7 @@ void find_no_grad_missing(const Scene& scene, Draft& draft) {
       told != nullptr && (scene.has_failure() || find_remark(scene, "told_eval_fails") != nullptr)) {
     draft.weigh(0.82).because(told->at, "who wrote this says what was missing");
   }
+  look_at_told_growth(scene, draft);
   if (draft.is_empty()) return;
   offer_no_grad(scene, draft);
   draft.confirm("whether the loop stands under `with torch.no_grad():`, which a traceback does not show");

@@ -35,6 +35,7 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
     if (dump.kind == model::ForeignKind::kOutOfMemory && refused == nullptr) refused = &dump;
   }
   if (weights == nullptr && refused == nullptr && buffers == nullptr) return false;
+  if (find_cache_above_weights(scene) != nullptr) return false;  // VF103
   draft.weigh(weights != nullptr ? 0.72 : buffers != nullptr ? 0.68 : 0.55);
   draft.title(buffers == nullptr ? "The layers put on the card are more than it has free"
                                  : "The layers put on the card leave no room for the buffers beside them");

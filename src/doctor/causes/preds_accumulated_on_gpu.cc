@@ -46,6 +46,9 @@ void look_at_series(const Scene& scene, Draft& draft) {
 void find_preds_accumulated_on_gpu(const Scene& scene, Draft& draft) {
   find_preds_accumulated_on_gpu_in_run(scene, draft);
   look_at_series(scene, draft);
+  if (const model::ToldSentence* told = find_told_growth_of_evaluation(scene))
+    draft.weigh(speaks_of_no_grad(scene) ? 0.5 : 0.45)
+        .because(told->at, "it rises from batch to batch of an evaluation, says who wrote this");
   if (scene.oom != nullptr && !scene.at.backward && !scene.at.optimizer) {
     const StackEntry* gather =
         scene.stack.near_end({"nested_concat", "torch_pad_and_concatenate", "pad_across_processes", "dim_zero_cat",

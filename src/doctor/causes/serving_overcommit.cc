@@ -163,8 +163,37 @@ std::string tell(const model::ForeignDump& layout) {
   return "the server laid the card out" + parts;
 }
 
+// llama.cpp prints what it lays out before it asks for it.
+void look_at_cache(const Scene& scene, Draft& draft) {
+  const model::ForeignDump* cache = find_cache_above_weights(scene);
+  if (cache == nullptr) return;
+  draft.weigh(0.72).because(cache->at,
+                            fmt::format("of all that is laid out the context's cache is the largest: {} of it here",
+                                        show(cache->sizes.front().bytes)));
+  draft.fix({"Fewer requests at once: each has a cache of its own as long as the context",
+             "-np 1  # llama.cpp; in Ollama: OLLAMA_NUM_PARALLEL=1", std::nullopt, "requests wait for each other",
+             Applicability::kMayBeWrong});
+  offer_llama(draft);
+}
+
+// "128k context doesn't fit 96 GB", of a program that serves language models.
+void look_at_told_context(const Scene& scene, Draft& draft) {
+  const model::Remarkable* told = find_remark(scene, "told_context");
+  if (told == nullptr || scene.oom_has_numbers) return;
+  const auto speaks_of = [&](Words words) {
+    return std::ranges::any_of(scene.texts.files,
+                               [&](const model::TextFile& file) { return mentions(lowered(file.sample), words); });
+  };
+  const bool is_llama = speaks_of({"ollama", "llama.cpp", "llama-server", "gguf", "koboldcpp", "lm studio", "num_ctx"});
+  if (!is_llama && !speaks_of({"vllm", "sglang", "exllama", "lmdeploy", "text-generation-inference"})) return;
+  draft.weigh(0.55).because(told->at, "it is the context that does not fit, says who wrote this");
+  if (is_llama) offer_llama(draft);
+}
+
 void find_serving_overcommit(const Scene& scene, Draft& draft) {
   const model::ForeignDump* words = find_words(scene);
+  look_at_cache(scene, draft);
+  if (draft.is_empty()) look_at_told_context(scene, draft);
   if (words != nullptr) {
     draft.weigh(words->program == "llama.cpp" ? 0.72 : 0.86).because(words->at, "the server's own words");
   }
@@ -189,7 +218,7 @@ void find_serving_overcommit(const Scene& scene, Draft& draft) {
   if (scene.oom != nullptr && scene.terms.private_pools) {
     draft.because(scene.oom_line(), fmt::format("{} lie in pools of CUDA graphs", show(scene.terms.private_pools)));
   }
-  offer(scene, words, draft);
+  if (!draft.has_fixes()) offer(scene, words, draft);
 }
 
 }  // namespace

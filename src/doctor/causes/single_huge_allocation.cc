@@ -29,6 +29,26 @@ bool look_at_metal(const Scene& scene, Draft& draft) {
   return false;
 }
 
+// Intel's first cards give no block of 4 GiB or more unless they are told to, however much is free.
+bool look_at_intel(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr || !scene.terms.tried) return false;
+  const Terms& terms = scene.terms;
+  const bool is_said = mentions(scene.oom->at.text, {"larger than 4gb", "larger than 4 gb"});
+  const bool is_above = scene.oom->device == model::OomDevice::kXpu && terms.tried->high >= Bytes::mib(4096);
+  const bool has_room =
+      terms.total && !surely_above(terms.live ? Size(*terms.live + *terms.tried) : terms.tried, terms.total);
+  if (!is_said && !(is_above && has_room)) return false;
+  draft.weigh(is_said ? 0.88 : 0.75).title("Intel's driver gives no single block of 4 GiB or more");
+  draft.because(scene.oom_line(),
+                fmt::format("{} asked for as one block, of {} in all", show(terms.tried), show(terms.total)));
+  draft.fix({"Compute it in chunks, so that no tensor takes 4 GiB",
+             "out = torch.cat([f(part) for part in x.split(CHUNK)])  # pictures: a tiled decode, split attention",
+             std::nullopt, "little", Applicability::kFillIn});
+  draft.fix({"Allow larger blocks, where the driver can", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1",
+             std::nullopt, "some", Applicability::kMayBeWrong});
+  return true;
+}
+
 // "[9075063, 200]": the shapes in brackets of a line.
 std::vector<std::vector<double>> find_shapes(std::string_view text) {
   std::vector<std::vector<double>> shapes;
@@ -93,6 +113,7 @@ void look_at_told_shape(const Scene& scene, Draft& draft) {
 void find_single_huge_allocation(const Scene& scene, Draft& draft) {
   look_at_told_shape(scene, draft);
   if (scene.oom == nullptr && look_at_metal(scene, draft)) return;
+  if (look_at_intel(scene, draft)) return;
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried) return;
   const double asked = share(terms.tried, terms.total), live = share(terms.live, terms.total);

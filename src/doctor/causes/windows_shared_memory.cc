@@ -12,6 +12,8 @@ namespace vramfit::doctor {
 
 namespace {
 
+constexpr model::Bytes kContext =
+    Bytes::mib(700);            // a context with its kernels takes as much: a gap like that is no riddle
 constexpr double kInUse = 0.3;  // GB: Windows itself holds a little of it
 
 // The first figure of "Shared GPU memory 1.5/7.9 GB", as the task manager shows it.
@@ -82,7 +84,7 @@ void find_windows_shared_memory(const Scene& scene, Draft& draft) {
                               fmt::format("{} are held of a card of {}: the driver put the rest into host "
                                           "memory, as it does on Windows and WSL",
                                           show(held), show(terms.total)));
-  } else if (none_free && !clauses && gap > 0.2 && !scene.platform.rocm) {
+  } else if (none_free && !clauses && gap > 0.2 && terms.outside->value > kContext && !scene.platform.rocm) {
     draft.weigh(scene.platform.windows || scene.platform.wsl ? 0.6 : 0.45);
     draft.because(scene.oom_line(),
                   fmt::format("0 bytes are said to be free while PyTorch holds {} of {}, and no process is "

@@ -41,6 +41,8 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
   if (shape.words == "in function alloc at") return text.contains("ggml-cuda");
   if (shape.words == "capture cuda graph failed") return contains_ignoring_case(text, "out of memory");
   if (shape.words == "bytes free, ") return contains_ignoring_case(text, "memory usage: ");
+  if (shape.words == "kv buffer size" || shape.words == "model buffer size")  // on a card
+    return !contains_ignoring_case(text, "cpu") && !contains_ignoring_case(text, "host");
   if (shape.words == "failed to allocate compute") return text.contains("buffer");
   if (shape.words == "resourceexhausted")
     return text.contains("paddle") || text.contains("ResourceExhaustedError: ") || text.contains("[Hint");
@@ -209,6 +211,10 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"profiled value 
                                                                 "cpu_buffer_type",
                                                                 "cache blocks",
                                                                 "kv cache",
+                                                                "kv buffer size",
+                                                                "kv_size = ",
+                                                                "n_ctx_per_seq",
+                                                                "model buffer size",
                                                                 "gpu memory utilization",
                                                                 "memory profiling",
                                                                 "model weights take",

@@ -383,6 +383,13 @@ bool names_error(std::string_view text) {
        {"segmentation fault", "core dumped", "fatal", "assertion", "command not found", "fallen off the bus"}) {
     if (contains_ignoring_case(text, said)) return true;
   }
+  // "docker: Error response from daemon: no such thing"
+  if (const std::size_t colon = text.find(": "); colon != kNowhere && colon > 0) {
+    const bool is_program =
+        std::ranges::all_of(text.substr(0, colon), [](char letter) { return is_word(letter) || letter == '-'; });
+    const std::string_view rest = text.substr(colon + 2);
+    if (is_program && rest.starts_with("Error ") && rest.contains(": ")) return true;
+  }
   // "ValueError: ...", "error: ...", "cv2.error: ...", "[ERROR]", and a name alone: "AssertionError"
   for (const std::string_view kind : {"error", "exception", "keyboardinterrupt", "systemexit"}) {
     for (std::size_t at = find_ignoring_case(text, kind); at != kNowhere; at = find_ignoring_case(text, kind, at + 1)) {

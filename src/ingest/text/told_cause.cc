@@ -5,6 +5,7 @@
 
 #include "ingest/text/cursor.h"
 #include "ingest/text/told_memory.h"
+#include "ingest/text/told_signs.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -247,6 +248,7 @@ std::vector<std::string_view> told_causes(const Sentence& sentence) {
   if (sentence.mood == Mood::kAsserted || has_any_part(sentence, {"be solved", "be fixed", "be resolved"}))
     add_cures(sentence, causes);
   if (sentence.mood != Mood::kAsserted) return causes;
+  add_told_signs(sentence, causes);
   const bool denied = has_negation(sentence);
   if (counts_several(sentence) && names_one_card(sentence) && says_holding(sentence) &&
       !has_any_part(sentence, {"no other"}))

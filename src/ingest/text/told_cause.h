@@ -22,6 +22,7 @@ namespace vramfit::ingest {
 //   told_server_share  a server's share of the card was tuned
 //   told_cause_LABEL   what cures the cause of this label made it go
 //   told_memory_cured  what made it go is named after some memory: "fixed with --shm-size=8g"
+//   and those of told_signs.h
 //   told_allocator     a setting of PyTorch's allocator is what fails
 std::vector<std::string_view> told_causes(const Sentence& sentence);
 
