@@ -283,3 +283,20 @@ def test_the_scratch_of_a_tpus_core_is_not_its_memory(doctor: Doctor) -> None:
     )
     told = doctor.look(str(log)).result["findings"][0]
     assert told["label"] == "triton_shared_memory" and "vmem" in told["title"]
+
+
+def test_a_tensor_of_tensorflow_is_told_of_its_size_before_its_pool(doctor: Doctor) -> None:
+    log = doctor.product.folder / "fit.log"
+    log.write_text("ResourceExhaustedError: OOM when allocating tensor with shape[240000,4096]\n")
+    found = doctor.look(str(log)).result["findings"]
+    assert [one["label"] for one in found[:2]] == ["pool_growth_policy", "capacity_exceeded"]
+    assert found[0]["confidence"] < 0.7 and "smaller" in found[0]["fixes"][0]["what"]
+    assert "3.66 GiB" in found[0]["evidence"][0]["reasoning"]
+
+
+def test_what_runs_out_under_wsl_or_while_weights_are_read_is_told_so(doctor: Doctor) -> None:
+    log = doctor.product.folder / "load.log"
+    log.write_text("On WSL2 the loader just gets killed.\n\nmodel = AutoModel.from_pretrained(NAME)\n")
+    given = [fix["command"] or "" for fix in doctor.look(str(log)).result["findings"][0]["fixes"]]
+    assert any(".wslconfig" in one for one in given) and any("low_cpu_mem_usage" in one for one in given), given
+    assert not any("num_workers" in one for one in given), given

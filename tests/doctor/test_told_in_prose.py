@@ -196,6 +196,14 @@ CAUSES = {
         "capacity_exceeded",
         "All steps of the sampler pass and then the VAE decode runs out of memory on my 8 GB.\n",
     ),
+    "a_leak_that_grows_in_the_evaluation": (
+        "leak_growth",
+        "Training is fine. During the validation the GPU memory leaks a bit with every batch until it is out.\n",
+    ),
+    "what_each_process_takes": (
+        "extra_contexts",
+        "CUDA out of memory. 5 extra processes sit on cuda:0, each takes about 480 MB of it.\n",
+    ),
     "what_was_left_in_shared_memory": (
         "shm_exhausted",
         "Each new start crashes the kernel of the notebook. A segment of the first run is still there in /dev/shm.\n",

@@ -108,6 +108,16 @@ bool look_at_program(const Scene& scene, Draft& draft) {
   return true;
 }
 
+// TensorFlow names the tensor that did not fit beside what it holds.
+void look_at_tensor(const Scene& scene, Draft& draft) {
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.kind == model::ForeignKind::kHost || !mentions(dump.message, {"oom when allocating tensor"})) continue;
+    draft.weigh(0.5).title("What the job holds and this tensor together are more than the card has");
+    draft.because(dump.at, with_sizes("one tensor did not fit beside the rest", dump));
+    return;
+  }
+}
+
 // A TPU's own words for one buffer: nothing but what lives on it takes its memory.
 bool look_at_tpu(const Scene& scene, Draft& draft) {
   const auto refused =
@@ -135,7 +145,7 @@ void look_at_what_is_told(const Scene& scene, Draft& draft) {
     draft.weigh(0.5).title("The card is small for this job");
     draft.because(small->at, "a context and its kernels take several hundred MiB of it before the first tensor");
   } else if (const model::Remarkable* least = find_remark(scene, "told_small_batch")) {
-    draft.weigh(0.5).title("A single sample or two need more than the card has");
+    draft.weigh(0.55).title("A single sample or two need more than the card has");
     draft.because(least->at, "with the smallest batch it fails too: what one sample or the weights need is too much");
   }
 }
@@ -201,6 +211,7 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
     }
   }
   if (draft.is_empty() && !scene.oom_has_numbers && !scene.has_run()) look_at_what_is_told(scene, draft);
+  if (draft.is_empty() && !scene.has_run()) look_at_tensor(scene, draft);
   if (draft.is_empty()) return;
   if (scene.at.pictures || find_remark(scene, "told_vae") != nullptr) {
     offer_smaller_pictures(draft);
@@ -208,7 +219,7 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
     offer_smaller_weights(draft);
   } else {
     offer_fit(scene, draft);
-    offer_smaller_batch(scene, draft);
+    if (find_remark(scene, "told_small_batch") == nullptr) offer_smaller_batch(scene, draft);
     offer_mixed_precision(scene, draft);
     offer_checkpointing(scene, draft);
   }

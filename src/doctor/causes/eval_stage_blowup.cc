@@ -48,6 +48,8 @@ void find_eval_stage_blowup(const Scene& scene, Draft& draft) {
   if (fails != nullptr && works != nullptr && !scene.at.training) {
     draft.weigh(0.6).because(fails->at, "the evaluation fails, says who wrote this");
     if (works->at.text != fails->at.text) draft.because(works->at, "and training does not");
+    // What needs too much at once fails in its first batch, and does not grow into it.
+    if (find_told_growth_of_evaluation(scene) != nullptr) draft.bound(0.5);
   }
   if (draft.is_empty()) return;
   offer_smaller_batch(scene, draft);

@@ -78,7 +78,17 @@ bool is_loading_weights(const Scene& scene) {
       if (kill.at.file == remark.at.file && below >= 0 && below <= kLinesBelow) return true;
     }
   }
-  return false;
+  // A script that only loads, in whose text somebody says that the host's memory ran out.
+  return scene.texts.host_kills.empty() && std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) {
+           return mentions(file.sample, {"from_pretrained("}) &&
+                  !mentions(file.sample, {"dataloader", "trainer", "epoch"});
+         });
+}
+
+bool speaks_of_wsl(const Scene& scene) {
+  return scene.platform.wsl || std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) {
+           return mentions(file.sample, {"wsl2", "wsl 2", ".wslconfig", "wsl "});
+         });
 }
 
 // A notebook's kernel that was restarted right when gigabytes were asked of the host: nobody else says why.
@@ -203,6 +213,11 @@ void find_host_ram_oom(const Scene& scene, Draft& draft) {
   if (draft.is_empty()) look_at_told_end(scene, draft);
   if (draft.is_empty()) return;
   if (draft.confidence() < 0.8) draft.confirm("dmesg -T | grep -i -E 'killed process|out of memory' on the host");
+  if (speaks_of_wsl(scene)) {
+    draft.fix({"Give WSL more of the host's memory, and swap: it takes half of it unless told otherwise",
+               "[wsl2]\nmemory=48GB\nswap=64GB  # %UserProfile%\\.wslconfig, as UTF-8; then wsl --shutdown",
+               std::nullopt, "less for Windows", Applicability::kFillIn});
+  }
   if (is_loading_weights(scene)) {
     draft.fix({"Load the weights piece by piece, straight to where they stay",
                "from_pretrained(..., device_map=\"auto\", low_cpu_mem_usage=True)", std::nullopt, "none",

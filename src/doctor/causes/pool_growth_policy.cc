@@ -39,6 +39,14 @@ bool is_of_jax(const model::ForeignDump& dump, const Scene& scene) {
   return says_jax || stands_in_frames({"/jax/", "/jaxlib/", "/flax/"}) || dump.at.text.contains("external/xla/");
 }
 
+// "OOM when allocating tensor with shape[...]" of a program that has no PyTorch in it: its pool has what the card has,
+// and what it is to hold is more.
+bool is_of_a_tensor(const model::ForeignDump& dump, const Scene& scene) {
+  return mentions(dump.message, {"oom when allocating tensor"}) &&
+         std::ranges::none_of(scene.texts.files,
+                              [](const model::TextFile& file) { return mentions(file.sample, {"torch"}); });
+}
+
 // What Paddle's own message proposes, in both of its wordings.
 void offer_for_paddle(const model::ForeignDump& dump, const Scene& scene, Draft& draft) {
   const bool shrink =
@@ -91,7 +99,8 @@ void find_pool_growth_policy(const Scene& scene, Draft& draft) {
     const std::string program = lowered(dump.program);
     const bool told_who =
         find_remark(scene, "told_own_many") != nullptr || find_remark(scene, "told_others") != nullptr;
-    draft.weigh(scene.oom_has_numbers || told_who ? 0.5 : 0.86);
+    const bool of_tensor = is_of_a_tensor(dump, scene);
+    draft.weigh(scene.oom_has_numbers || told_who ? 0.5 : of_tensor ? 0.62 : 0.86);
     std::string sizes;
     for (const model::NamedBytes& size : dump.sizes) {
       sizes += (sizes.empty() ? "" : ", ") + size.name + " " + show(size.bytes);
@@ -99,6 +108,12 @@ void find_pool_growth_policy(const Scene& scene, Draft& draft) {
     const bool of_jax = is_of_jax(dump, scene);
     draft.because(dump.at, fmt::format("{} has a memory pool of its own{}{}", of_jax ? "jax" : dump.program,
                                        sizes.empty() ? "" : ": ", sizes));
+    if (of_tensor) {
+      draft.fix(
+          {"Make what it holds smaller: fewer or shorter samples in a batch, smaller pictures; see whether one "
+           "sample is much longer than the rest",
+           "dataset.batch(SMALLER)  # text: cut long lines", std::nullopt, "little", Applicability::kFillIn});
+    }
     if (!of_jax && mentions(program, {"tensorflow", "bfc"})) {
       draft.fix({"Let TensorFlow's pool grow as needed", "tf.config.experimental.set_memory_growth(gpu, True)",
                  std::nullopt, "little", Applicability::kMayBeWrong});

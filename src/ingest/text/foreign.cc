@@ -94,8 +94,9 @@ void read_tensor(std::string_view text, ForeignDump& dump) {
     count *= *size;
     if (!cursor.take(",")) break;
   }
-  if (!cursor.take("] and type ")) return;
-  const std::string_view type = cursor.take_while(is_word);
+  if (!cursor.take("]")) return;
+  // The first releases print no type: then it is mostly the usual one.
+  const std::string_view type = cursor.take(" and type ") ? cursor.take_while(is_word) : "float";
   const std::int64_t width = type == "float" || type == "int32"                    ? 4
                              : type == "half" || type == "bfloat16"                ? 2
                              : type == "double" || type == "int64"                 ? 8

@@ -205,6 +205,19 @@ bool rises_by_comparison(const Sentence& sentence) {
                       sentence.has_word({"more", "higher", "bigger", "larger"}));
 }
 
+// "Each pass", "every few epochs", "per batch"; what "each takes" is no round: processes do.
+bool comes_each_round(const Sentence& sentence) {
+  constexpr std::size_t kNear = 3;
+  const auto& words = sentence.words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != "every" && words[i] != "each" && words[i] != "per") continue;
+    for (std::size_t k = i + 1; k <= i + kNear && k < words.size() && words[k] != ","; ++k) {
+      if (is_round(words[k])) return true;
+    }
+  }
+  return false;
+}
+
 // "10 MB behind after each pass", "about 400 MB more every epoch": an amount that comes again.
 bool adds_an_amount(const Sentence& sentence) {
   const auto& words = sentence.words;
@@ -221,8 +234,7 @@ bool adds_an_amount(const Sentence& sentence) {
     if (is_unit && has_number &&
         sentence.has_word({"more", "behind", "extra", "additional", "additionally", "leaked", "gains", "grows", "plus",
                            "up", "rises", "climbs", "creeps", "adds", "higher"}) &&
-        sentence.has_word({"every", "each", "per"}) &&
-        !sentence.has_word({"download", "downloads", "disk", "second", "file", "files"}))
+        comes_each_round(sentence) && !sentence.has_word({"download", "downloads", "disk", "second", "file", "files"}))
       return true;
   }
   return false;
