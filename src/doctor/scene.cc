@@ -4,6 +4,7 @@
 
 #include "doctor/handled.h"
 #include "doctor/whereabouts.h"
+#include "model/number_text.h"
 #include "model/oom_figures.h"
 
 namespace vramfit::doctor {
@@ -477,8 +478,9 @@ std::string Scene::command_of(std::string_view verb) const {
 
 bool Scene::was_cut_within(std::int64_t steps) const {
   if (!has_run() || run_failed_for_memory() || run()->reach.whole || !runtime().measured) return false;
-  const bool trained = std::ranges::any_of(
-      run()->phases, [](const model::PhaseResult& phase) { return phase.name == "train" && phase.steps > 0; });
+  const bool trained = std::ranges::any_of(run()->phases, [](const model::PhaseResult& phase) {
+    return phase.name == model::phase::kTrain && phase.steps > 0;
+  });
   return trained && runtime().judged_steps < steps;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/number_text.h"
+
 namespace vramfit::doctor {
 
 namespace {
@@ -88,8 +90,8 @@ bool is_under_no_grad(const Stack& stack, const Whereabouts& at) {
 void read_run(const Scene& scene, Whereabouts& at) {
   if (!scene.has_run() || !scene.run()->oom) return;
   const std::string& phase = scene.run()->oom->phase;
-  at.evaluation |= phase == "validate" || phase == "test";
-  at.training |= phase == "train";
+  at.evaluation |= model::is_evaluation(phase);
+  at.training |= phase == model::phase::kTrain;
   if (scene.runtime().oom) at.pin_thread |= scene.runtime().oom->thread == model::ThreadRole::kPin;
 }
 

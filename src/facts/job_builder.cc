@@ -9,6 +9,7 @@
 #include "facts/allocation_stream.h"
 #include "facts/recordings.h"
 #include "liveness/step_memory.h"
+#include "model/number_text.h"
 
 namespace vramfit::facts {
 namespace {
@@ -76,7 +77,8 @@ void set_gathered_apart(model::Job& job) {
       holdings.gathered += taken;
     };
     take(holdings.activations, sum(*job.gathered));
-    if (moment.stage != "forward") take(holdings.temporaries, holdings.temporaries - job.gathered->per_batch);
+    if (moment.stage != model::stage::kForward)
+      take(holdings.temporaries, holdings.temporaries - job.gathered->per_batch);
   }
 }
 

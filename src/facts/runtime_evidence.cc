@@ -150,10 +150,10 @@ void add_noted_growth(std::span<const Recording> recordings, RuntimeEvidence& ev
     return std::ranges::any_of(recording.notes.growth, [](const auto& growth) { return growth.phase.empty(); });
   });
   const bool is_known =
-      std::ranges::any_of(evidence.growth, [](const auto& growth) { return growth.phase == "train"; });
+      std::ranges::any_of(evidence.growth, [](const auto& growth) { return growth.phase == model::phase::kTrain; });
   if (!is_noted || is_known) return;
   model::Growth growth;
-  growth.phase = "train";
+  growth.phase = model::phase::kTrain;
   growth.of_peak = true;
   growth.steps = liveness::kFewestStepsToWarn;
   evidence.growth.push_back(std::move(growth));

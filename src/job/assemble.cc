@@ -149,7 +149,8 @@ std::optional<model::StepTime> estimate_step(const FinishedRun& run, int device)
 
 // Growth of the training, or of a loop without steps.
 bool is_told(const model::Growth& growth) {
-  return (growth.phase == "train" || growth.unit == "pass") && growth.steps >= liveness::kFewestStepsToWarn;
+  return (growth.phase == model::phase::kTrain || growth.unit == "pass") &&
+         growth.steps >= liveness::kFewestStepsToWarn;
 }
 
 // The step at which the card would be full.
@@ -168,10 +169,10 @@ model::Reach describe_reach(const FinishedRun& run, const RunResult& result) {
   model::Reach reach = run.facts->reach;
   reach.whole &= !run.ended.interrupted && !run.ended.timed_out;
   for (const model::PhaseResult& phase : result.phases) {
-    if (phase.name == "train") reach.steps = std::max(reach.steps, phase.steps);
+    if (phase.name == model::phase::kTrain) reach.steps = std::max(reach.steps, phase.steps);
   }
   for (const model::Growth& growth : result.evidence.growth) {
-    if (!reach.whole && growth.phase == "train" && growth.steps >= liveness::kFewestStepsToWarn) {
+    if (!reach.whole && growth.phase == model::phase::kTrain && growth.steps >= liveness::kFewestStepsToWarn) {
       reach.open.emplace_back(growth.begins_at ? "memory grew in late steps" : "memory was still growing");
       break;
     }

@@ -10,6 +10,7 @@
 #include "liveness/module_graph.h"
 #include "liveness/module_names.h"
 #include "liveness/module_trace.h"
+#include "model/number_text.h"
 #include "model/recording.h"
 
 namespace vramfit::liveness {
@@ -149,7 +150,7 @@ class UseBuilder {
 
 const ModuleTrace* find_trace(const ModuleNotes& notes, int root, bool training) {
   for (const ModuleTrace& trace : notes.traces) {
-    if (trace.root == root && trace.sees_operators && (trace.phase == "train") == training) return &trace;
+    if (trace.root == root && trace.sees_operators && (trace.phase == model::phase::kTrain) == training) return &trace;
   }
   return nullptr;
 }

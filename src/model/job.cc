@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/number_text.h"
+
 namespace vramfit::model {
 
 Bytes sum(const Holdings& h) {
@@ -20,7 +22,7 @@ const LoaderFacts* find_loader(const Job& job, std::string_view phase) {
 }
 
 std::string find_obstacle(const Job& job, std::string_view technique) {
-  const LoaderFacts* trained = find_loader(job, "train");
+  const LoaderFacts* trained = find_loader(job, phase::kTrain);
   for (const Obstacle& obstacle : job.obstacles) {
     const bool is_here = !obstacle.loader || (trained != nullptr && trained->ordinal == *obstacle.loader);
     if (obstacle.technique == technique && is_here) return obstacle.reason;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/letters.h"
+#include "model/number_text.h"
 
 namespace vramfit::model {
 
@@ -55,7 +56,7 @@ std::string main_phase(const ModuleTable& table) {
   std::string first;
   for (const ModuleRow& row : table.rows) {
     for (const ModuleUse& use : row.uses) {
-      if (use.phase == "train") return use.phase;
+      if (use.phase == model::phase::kTrain) return use.phase;
       if (first.empty()) first = use.phase;
     }
   }

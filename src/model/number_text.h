@@ -12,6 +12,9 @@ namespace vramfit::model {
 // A number that nobody knows is "unknown" as a phase, and "other" as a stage.
 std::string_view phase_name(std::uint8_t phase);
 std::string_view stage_name(std::uint8_t stage);
+constexpr bool is_evaluation(std::string_view phase) {
+  return phase == model::phase::kValidate || phase == model::phase::kTest;
+}
 inline constexpr int kPhaseCount = static_cast<int>(kPhaseNames.size());
 
 }  // namespace vramfit::model

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "devices/time_model.h"
+#include "model/number_text.h"
 
 namespace vramfit::plan {
 namespace {
@@ -79,7 +80,7 @@ struct Separable {
 };
 
 void add_convolution(const model::ModuleRow& row, Separable& found) {
-  const model::ModuleUse* use = model::find_use(row, "train");
+  const model::ModuleUse* use = model::find_use(row, model::phase::kTrain);
   if (row.class_name != "Conv2d" || use == nullptr || use->inputs.empty() || use->outputs.empty()) return;
   const auto in = parse_image(use->inputs.front()), out = parse_image(use->outputs.front());
   if (!in || !out || in->channels <= 1 || row.parameters <= 0) return;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/forecast.h"
 
 namespace vramfit::plan {
@@ -71,7 +72,7 @@ ScriptCause describe(const model::KeptGraphs& kept, Bytes limit) {
 }  // namespace
 
 std::optional<ScriptCause> find_cause(const model::Job& job, Bytes limit) {
-  if (job.kept_graphs && peak_of(job, "train") > limit) return describe(*job.kept_graphs, limit);
+  if (job.kept_graphs && peak_of(job, model::phase::kTrain) > limit) return describe(*job.kept_graphs, limit);
   if (job.gathered && peak_of(job, job.gathered->phase) > limit) return describe(*job.gathered);
   if (const auto& left = job.kept_from_training;
       left && peak_of(job, left->phase) > limit &&
@@ -79,7 +80,7 @@ std::optional<ScriptCause> find_cause(const model::Job& job, Bytes limit) {
     return describe_what_training_left(*left);
   }
   if (!job.validates_with_gradients) return std::nullopt;
-  for (const std::string_view phase : {"validate", "test"}) {
+  for (const std::string_view phase : {model::phase::kValidate, model::phase::kTest}) {
     if (peak_of(job, phase) > limit) return describe_graph(phase);
   }
   return std::nullopt;

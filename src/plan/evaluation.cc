@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -24,13 +26,15 @@ const model::StagePeak* find_same(const std::vector<model::StagePeak>& moments, 
 }  // namespace
 
 const model::LoaderFacts* find_evaluation_loader(const model::Job& job) {
-  const model::LoaderFacts* loader = model::find_loader(job, "validate");
-  return loader != nullptr ? loader : model::find_loader(job, "test");
+  const model::LoaderFacts* loader = model::find_loader(job, model::phase::kValidate);
+  return loader != nullptr ? loader : model::find_loader(job, model::phase::kTest);
 }
 
-bool is_evaluation(const model::StagePeak& moment) { return moment.phase == "validate" || moment.phase == "test"; }
+bool is_evaluation(const model::StagePeak& moment) { return model::is_evaluation(moment.phase); }
 
-bool trains(const model::Job& job) { return job.optimizer.has_value() || model::find_phase(job, "train") != nullptr; }
+bool trains(const model::Job& job) {
+  return job.optimizer.has_value() || model::find_phase(job, model::phase::kTrain) != nullptr;
+}
 
 Bytes evaluation_needs(const model::Job& job) {
   Bytes most;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/number_text.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr double kMatmulsInHalf = 0.95;  // of the multiply-adds under autocast
 constexpr double kOfOneSample = 0.5;
 
 void apply_split_of_samples(const Forecast& forecast, model::StagePeak& moment) {
-  const bool is_evaluation = moment.phase == "validate" || moment.phase == "test";
+  const bool is_evaluation = model::is_evaluation(moment.phase);
   if (!forecast.one_sample_at_once || !is_evaluation || forecast.evaluation_batch <= 0) return;
   const double share = forecast.evaluation_batch;
   const double factor = (share * (1 - kOfOneSample) + kOfOneSample) / share;
@@ -87,7 +89,8 @@ Forecast start_forecast(const model::Job& job) {
 Bytes scaled(Bytes bytes, double factor) { return Bytes(std::llround(static_cast<double>(bytes.count()) * factor)); }
 
 bool holds_graph(const model::StagePeak& moment) {
-  return moment.phase == "train" && (moment.stage == "forward" || moment.stage == "backward");
+  return moment.phase == model::phase::kTrain &&
+         (moment.stage == model::stage::kForward || moment.stage == model::stage::kBackward);
 }
 
 model::StagePeak settled(const Forecast& forecast, model::StagePeak moment) {
@@ -111,9 +114,9 @@ void scale_batch(Forecast& forecast, std::string_view phase, double share) {
     holdings.inputs = scaled(holdings.inputs, share);
     holdings.activations = scaled(holdings.activations, share);
     // The optimizer's temporaries follow the parameters, not the batch.
-    if (moment.stage != "optimizer") holdings.temporaries = scaled(holdings.temporaries, share);
+    if (moment.stage != model::stage::kOptimizer) holdings.temporaries = scaled(holdings.temporaries, share);
   }
-  if (phase != "train") return;
+  if (phase != model::phase::kTrain) return;
   forecast.activation_scale *= share;
   forecast.training_batch *= share;
 }
@@ -161,7 +164,8 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   for (model::StagePeak moment : forecast.stage_peaks) {
     free_activations(forecast, moment);
     moment = settled(forecast, std::move(moment));
-    if (moment.phase != "load") moment.holdings.weights = scaled(moment.holdings.weights, forecast.later_weights);
+    if (moment.phase != model::phase::kLoad)
+      moment.holdings.weights = scaled(moment.holdings.weights, forecast.later_weights);
     const Bytes allocated = sum(moment.holdings);
     after = std::max(after, allocated);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);

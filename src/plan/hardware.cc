@@ -5,6 +5,7 @@
 
 #include "devices/overhead.h"
 #include "devices/time_model.h"
+#include "model/number_text.h"
 
 namespace vramfit::plan {
 namespace {
@@ -44,12 +45,12 @@ Bytes overhead_of(const model::Card& card, int cuda_major) {
 Bytes share_of(const model::Job& job, const Demand& demand, int cards) {
   if (cards == 1) return demand.single;
   Forecast forecast = *demand.forecast;
-  scale_batch(forecast, "train", 1.0 / cards);
+  scale_batch(forecast, model::phase::kTrain, 1.0 / cards);
   return add_up(job, forecast).needs - job.overhead + scaled(bytes_of_gradients(job), kBucketShare);
 }
 
 bool is_divisible(const model::Job& job, int cards) {
-  const model::LoaderFacts* loader = model::find_loader(job, "train");
+  const model::LoaderFacts* loader = model::find_loader(job, model::phase::kTrain);
   return loader != nullptr && loader->batch_size >= cards;
 }
 

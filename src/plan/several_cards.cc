@@ -6,6 +6,7 @@
 #include <array>
 
 #include "devices/overhead.h"
+#include "model/number_text.h"
 #include "plan/evaluation.h"
 #include "plan/hardware.h"
 
@@ -55,15 +56,18 @@ class Sharing {
   Bytes hold(const CardShares& shares) const {
     Forecast forecast = start_forecast(job_);
     const bool training = trains(job_);
-    if (training) std::erase_if(forecast.stage_peaks, [](const auto& moment) { return moment.phase != "train"; });
-    for (const std::string_view phase : {"train", "validate", "test"}) scale_batch(forecast, phase, shares.samples);
+    if (training)
+      std::erase_if(forecast.stage_peaks, [](const auto& moment) { return moment.phase != model::phase::kTrain; });
+    for (const std::string_view phase : {model::phase::kTrain, model::phase::kValidate, model::phase::kTest})
+      scale_batch(forecast, phase, shares.samples);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       model::Holdings& holdings = moment.holdings;
       holdings.weights = scaled(holdings.weights, shares.weights);
       holdings.gradients = scaled(holdings.gradients, shares.gradients);
       holdings.optimizer = scaled(holdings.optimizer, shares.optimizer);
       // An optimizer's temporaries follow its shard.
-      if (moment.stage == "optimizer") holdings.temporaries = scaled(holdings.temporaries, shares.optimizer);
+      if (moment.stage == model::stage::kOptimizer)
+        holdings.temporaries = scaled(holdings.temporaries, shares.optimizer);
     }
     return add_up(job_, forecast).needs + devices::estimate_nccl_channels(target_.card);
   }
@@ -75,7 +79,8 @@ class Sharing {
 };
 
 std::int64_t training_batch_of(const model::Job& job) {
-  const model::LoaderFacts* loader = trains(job) ? model::find_loader(job, "train") : find_evaluation_loader(job);
+  const model::LoaderFacts* loader =
+      trains(job) ? model::find_loader(job, model::phase::kTrain) : find_evaluation_loader(job);
   return loader != nullptr ? loader->batch_size : 0;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/fit/measurement.h"
+#include "model/number_text.h"
 #include "plan/cause.h"
 #include "plan/techniques/registry.h"
 
@@ -41,8 +42,9 @@ plan::Effect least_effect(const FitContext& fit, const plan::Technique& techniqu
 bool acts_in_any(const plan::Technique& technique, const std::vector<std::string>& phases) {
   const plan::ActsIn acts_in = technique.acts_in();
   if (phases.empty() || acts_in == plan::ActsIn::kAnyPhase) return true;
-  return std::ranges::any_of(
-      phases, [&](const std::string& phase) { return (phase == "train") == (acts_in == plan::ActsIn::kTraining); });
+  return std::ranges::any_of(phases, [&](const std::string& phase) {
+    return (phase == model::phase::kTrain) == (acts_in == plan::ActsIn::kTraining);
+  });
 }
 
 // Whether a plan that takes nothing from the training but rounding is foreseen among techniques that need no run of

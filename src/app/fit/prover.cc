@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ingest/plan_file.h"
+#include "model/number_text.h"
 #include "model/snapshot_line.h"
 #include "plan/promise.h"
 
@@ -54,7 +55,8 @@ std::string find_gap(const job::RunOutcome& outcome, const model::Plan& plan, co
   for (const auto& [phase, steps_without] : phases) {
     const auto steps = steps_of(outcome.result, phase);
     if (!steps) return fmt::format("the run ended before phase {}", phase);
-    if (steps == 0 && steps_without > 0 && phase == "train") return "no optimizer step was taken in this run";
+    if (steps == 0 && steps_without > 0 && phase == model::phase::kTrain)
+      return "no optimizer step was taken in this run";
   }
   return "";
 }
@@ -83,7 +85,7 @@ std::string line_that_ran_out(const model::RunResult& result) {
 
 // A loop that counts its batches ends too soon when each batch is delivered in several parts.
 std::string find_missing_steps(const model::RunResult& result, const model::Plan& plan, std::int64_t wanted) {
-  const std::int64_t steps = steps_of(result, "train").value_or(0);
+  const std::int64_t steps = steps_of(result, model::phase::kTrain).value_or(0);
   if (std::ranges::none_of(plan.changes, plan::accumulates) || !result.reach.whole || steps == wanted) return "";
   return fmt::format("it ends after {} optimizer steps instead of {}: the script counts batches itself", steps, wanted);
 }
@@ -125,13 +127,13 @@ plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const
 
 std::optional<std::int64_t> whole_steps_of(const model::RunResult& result) {
   if (!result.reach.whole) return std::nullopt;
-  return steps_of(result, "train").value_or(0);
+  return steps_of(result, model::phase::kTrain).value_or(0);
 }
 
 PhaseSteps phases_to_see(const model::Job& job) {
   PhaseSteps phases;
   for (const model::PhaseFacts& facts : job.phases) {
-    if (facts.phase == "train" || facts.phase == "validate" || facts.phase == "test") phases[facts.phase] = facts.steps;
+    if (facts.phase == model::phase::kTrain || model::is_evaluation(facts.phase)) phases[facts.phase] = facts.steps;
   }
   return phases;
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/nearest_word.h"
+#include "model/number_text.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::app {
@@ -35,7 +36,7 @@ Result<void> check_request(const FitRequest& request) {
   }
   if (auto only = check_ids(request.only, "--only"); !only) return only;
   for (const std::string& phase : request.phases) {
-    if (phase == "train" || phase == "validate" || phase == "test") continue;
+    if (phase == model::phase::kTrain || model::is_evaluation(phase)) continue;
     return base::fail(ErrorCode::kUsage, fmt::format("a plan has nothing to change in a phase \"{}\"", phase),
                       "--phase", "known are: train, validate, test");
   }

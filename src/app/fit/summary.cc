@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/fit/plan_row.h"
+#include "model/number_text.h"
 #include "plan/search/front.h"
 
 namespace vramfit::app {
@@ -132,8 +133,8 @@ void add_largest_batch(const model::Job& job, const plan::Target& target, const 
   if (!found.best) return;
   const model::Change& change = found.trials[*found.best].plan.changes.front();
   result.largest_batch = {model::find_integer(change, "batch_size").value_or(0),
-                          model::find_loader(job, "train")->batch_size, result.cheapest_known && !found.is_all_data,
-                          found.is_all_data};
+                          model::find_loader(job, model::phase::kTrain)->batch_size,
+                          result.cheapest_known && !found.is_all_data, found.is_all_data};
   model::LargestBatch& largest = *result.largest_batch;
   largest.is_next_near = std::ranges::any_of(found.trials, [&](const PlanTrial& trial) {
     const auto size = model::find_integer(trial.plan.changes.front(), "batch_size");

@@ -4,6 +4,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
+#include "model/number_text.h"
 
 namespace vramfit::doctor {
 
@@ -17,8 +18,8 @@ const model::PhaseResult* phase_of(const model::RunResult& run, std::string_view
 
 void find_eval_stage_blowup_in_run(const Scene& scene, Draft& draft) {
   if (!scene.has_run()) return;
-  const auto* train = phase_of(*scene.run(), "train");
-  for (const char* name : {"validate", "test"}) {
+  const auto* train = phase_of(*scene.run(), model::phase::kTrain);
+  for (const std::string_view name : {model::phase::kValidate, model::phase::kTest}) {
     const auto* phase = phase_of(*scene.run(), name);
     if (train == nullptr || phase == nullptr || !scene.run_failed_for_memory() || !scene.at.evaluation) continue;
     const bool far = phase->peaks.allocated.count() > train->peaks.allocated.count() * 3 / 2;

@@ -5,6 +5,7 @@
 #include "doctor/causes/causes.h"
 #include "doctor/leak.h"
 #include "doctor/remedies.h"
+#include "model/number_text.h"
 
 namespace vramfit::doctor {
 
@@ -145,7 +146,7 @@ void bound_by_growing_log(const Scene& scene, Draft& draft) {
   for (const MemorySeries& series : scene.series) {
     const TrendOf trend = find_trend(series);
     const bool is_live = series.what == "allocated" && !series.is_peak && !series.is_share;
-    if (!is_live || trend.trend != Trend::kGrows || series.phase == "validate" || series.phase == "test") continue;
+    if (!is_live || trend.trend != Trend::kGrows || model::is_evaluation(series.phase)) continue;
     if (!find_rising_input(series).empty()) continue;
     const double rise = (trend.last - trend.first) / static_cast<double>(series.points.size() - 1);
     draft.bound(0.45).because(

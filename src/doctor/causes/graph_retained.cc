@@ -6,6 +6,7 @@
 #include "doctor/holders.h"
 #include "doctor/leak.h"
 #include "doctor/remedies.h"
+#include "model/number_text.h"
 
 namespace vramfit::doctor {
 
@@ -39,7 +40,7 @@ std::string headline_of_graphs(const model::Growth& growth) {
 void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
   const model::RuntimeEvidence& runtime = scene.runtime();
   for (const model::Growth& growth : runtime.growth) {
-    if (growth.steps < 3 || !is_graph_held(growth) || growth.phase == "validate" || growth.phase == "test") continue;
+    if (growth.steps < 3 || !is_graph_held(growth) || model::is_evaluation(growth.phase)) continue;
     // A few steps may be a list that is bounded.
     const double sure = growth.steps < kManySteps ? 0.6 : scene.run_failed_for_memory() ? 0.94 : 0.85;
     draft.weigh(scene.was_cut_within(kStepsToBlame) ? std::min(sure, kCutTooShort) : sure);

@@ -9,6 +9,7 @@
 #include "doctor/holders.h"
 #include "doctor/leak.h"
 #include "doctor/remedies.h"
+#include "model/number_text.h"
 
 namespace vramfit::doctor {
 
@@ -69,7 +70,7 @@ void tell_growth(const model::Growth& growth, Draft& draft) {
 void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
   const model::Growth* most = nullptr;
   for (const model::Growth& growth : scene.runtime().growth) {
-    const bool is_evaluation = growth.phase == "validate" || growth.phase == "test";
+    const bool is_evaluation = model::is_evaluation(growth.phase);
     if (growth.steps < 3 || growth.per_step.count() <= 0 || (is_evaluation && !is_of_passes(growth))) continue;
     if (is_too_little_to_matter(growth, scene) || follows_its_inputs(growth, scene)) continue;
     draft.weigh(weight_of(growth, scene));
@@ -117,7 +118,7 @@ void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
 void look_at_growing_series(const Scene& scene, Draft& draft) {
   for (const MemorySeries& series : scene.series) {
     const TrendOf trend = find_trend(series);
-    if (trend.trend != Trend::kGrows || series.phase == "validate" || series.phase == "test") continue;
+    if (trend.trend != Trend::kGrows || model::is_evaluation(series.phase)) continue;
     if (tries_sizes(series)) continue;
     // A running maximum rises with every longer sample too.
     const std::string input = find_rising_input(series);

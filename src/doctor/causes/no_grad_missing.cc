@@ -4,6 +4,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
+#include "model/number_text.h"
 
 namespace vramfit::doctor {
 
@@ -13,7 +14,7 @@ namespace {
 bool find_no_grad_missing_in_run(const Scene& scene, Draft& draft) {
   bool answered = false;
   for (const model::EvaluationForward& forward : scene.runtime().evaluations) {
-    if (forward.phase == "train" || forward.phase == "load") continue;
+    if (forward.phase == model::phase::kTrain || forward.phase == model::phase::kLoad) continue;
     answered = true;
     if (!forward.grad_enabled || forward.saved.count() <= 0) continue;
     model::Bytes peak;

@@ -2,6 +2,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
+#include "model/number_text.h"
 
 namespace vramfit::doctor {
 
@@ -15,8 +16,8 @@ void find_optimizer_state_first_step_in_run(const Scene& scene, Draft& draft) {
                       step.optimizer, show(step.state),
                       step.expected_state ? fmt::format(" of {}", show(*step.expected_state)) : std::string(),
                       show(step.peak_before)));
-    } else if (scene.run_failed_for_memory() && scene.runtime().oom && scene.runtime().oom->stage == "optimizer" &&
-               scene.runtime().oom->train_steps == 0) {
+    } else if (scene.run_failed_for_memory() && scene.runtime().oom &&
+               scene.runtime().oom->stage == model::stage::kOptimizer && scene.runtime().oom->train_steps == 0) {
       draft.weigh(0.9).because("the run: it failed in the optimizer's first step");
     }
   }

@@ -5,6 +5,7 @@
 #include "doctor/causes/causes.h"
 #include "doctor/holders.h"
 #include "doctor/remedies.h"
+#include "model/number_text.h"
 
 namespace vramfit::doctor {
 
@@ -12,7 +13,7 @@ namespace {
 
 void find_preds_accumulated_on_gpu_in_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : scene.runtime().growth) {
-    if ((growth.phase != "validate" && growth.phase != "test") || growth.steps < 2 || growth.unit == "pass") continue;
+    if (!model::is_evaluation(growth.phase) || growth.steps < 2 || growth.unit == "pass") continue;
     draft.weigh(scene.run_failed_for_memory() ? 0.93 : 0.75);
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     draft.because(fmt::format("the run: each batch of {} leaves {} on the card, over {} batches", growth.phase,
@@ -33,7 +34,7 @@ void find_preds_accumulated_on_gpu_in_run(const Scene& scene, Draft& draft) {
 // A log whose evaluation lines show memory rising from batch to batch.
 void look_at_series(const Scene& scene, Draft& draft) {
   for (const MemorySeries& series : scene.series) {
-    if (series.phase != "validate" && series.phase != "test") continue;
+    if (!model::is_evaluation(series.phase)) continue;
     const TrendOf trend = find_trend(series);
     if (trend.trend != Trend::kGrows) continue;
     draft.weigh(0.66).because(series.points.back().at,

@@ -8,6 +8,7 @@
 #include "ingest/text/cursor.h"
 #include "ingest/text/memory_label.h"
 #include "ingest/text/printed_size.h"
+#include "model/number_text.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -70,11 +71,11 @@ void read_place(std::string_view text, TrainingLogPoint& point) {
 void read_phase(std::string_view text, TrainingLogPoint& point) {
   if (contains_ignoring_case(text, "epoch(val)") || contains_ignoring_case(text, "validat") ||
       contains_ignoring_case(text, "eval"))
-    point.phase = "validate";
+    point.phase = model::phase::kValidate;
   else if (contains_ignoring_case(text, "epoch(test)") || contains_ignoring_case(text, "test:"))
-    point.phase = "test";
+    point.phase = model::phase::kTest;
   else if (contains_ignoring_case(text, "epoch(train)") || contains_ignoring_case(text, "train"))
-    point.phase = "train";
+    point.phase = model::phase::kTrain;
 }
 
 // ---- one program each -----------------------------------------------------------------------------------------------

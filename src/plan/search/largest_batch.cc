@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/number_text.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -29,7 +30,7 @@ class Hunt {
       : job_(job),
         target_(target),
         player_(job),
-        loader_(*model::find_loader(job, "train")),
+        loader_(*model::find_loader(job, model::phase::kTrain)),
         prover_(prover),
         budget_seconds_(budget_seconds),
         clock_(clock),

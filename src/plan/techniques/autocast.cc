@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "devices/time_model.h"
+#include "model/number_text.h"
 #include "plan/evaluation.h"
 #include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
@@ -58,7 +59,8 @@ class Autocast final : public Technique {
       moment.holdings.activations = scaled(moment.holdings.activations, shares.activations);
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, shares.temporaries);
       moment.holdings.weights += shares.half_copies;
-      if (moment.phase == "train" && moment.stage == "forward") forecast.activation_scale *= shares.activations;
+      if (moment.phase == model::phase::kTrain && moment.stage == model::stage::kForward)
+        forecast.activation_scale *= shares.activations;
     }
     if (measured != job.measured.end()) forecast.measured_with = id();
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? 0.2 : 0.04);

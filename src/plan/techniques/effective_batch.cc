@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -22,7 +23,7 @@ class EffectiveBatch final : public Technique {
 
   // Every size, not only divisors. With hundreds of them, steps of about 1/16 of the batch are fine enough.
   std::vector<model::Change> options(const model::Job& job, const Target&) const override {
-    const model::LoaderFacts& loader = *model::find_loader(job, "train");
+    const model::LoaderFacts& loader = *model::find_loader(job, model::phase::kTrain);
     const std::int64_t step = std::max<std::int64_t>(1, loader.batch_size / 16);
     std::vector<model::Change> changes;
     for (std::int64_t size = loader.batch_size - step; size > 0; size -= step)
@@ -33,9 +34,9 @@ class EffectiveBatch final : public Technique {
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const auto size = model::find_integer(change, "batch_size").value_or(1);
-    const auto before = model::find_loader(job, "train")->batch_size;
+    const auto before = model::find_loader(job, model::phase::kTrain)->batch_size;
     const double share = static_cast<double>(size) / static_cast<double>(before);
-    scale_batch(forecast, "train", share);
+    scale_batch(forecast, model::phase::kTrain, share);
     // The same number of samples takes more steps: work is counted for as many samples as one step had before.
     model::StepWork& work = forecast.work;
     work.launches /= share;

@@ -2,6 +2,7 @@
 // run out, so this only helps where blocks cached by training stand in the way of evaluation's larger ones.
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -14,8 +15,8 @@ class EmptyCache final : public Technique {
   std::string_view id() const override { return "empty_cache"; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
-    const model::PhaseFacts* training = model::find_phase(job, "train");
-    const model::PhaseFacts* evaluation = model::find_phase(job, "validate");
+    const model::PhaseFacts* training = model::find_phase(job, model::phase::kTrain);
+    const model::PhaseFacts* evaluation = model::find_phase(job, model::phase::kValidate);
     if (training == nullptr || evaluation == nullptr) {
       return not_possible("training and evaluation do not follow each other in this run");
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
@@ -42,7 +43,7 @@ class HalfTeacher final : public Technique {
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const auto measured = job.measured.find(std::string(id()));
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      if (moment.phase == "load") continue;
+      if (moment.phase == model::phase::kLoad) continue;
       const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
       if (before == nullptr) continue;
       const model::StagePeak* after =

@@ -4,6 +4,7 @@
 // What a network makes in float32 all the same (logits for its loss, say) is its own affair: it is not foreseen.
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
@@ -45,7 +46,7 @@ class HalfWeights final : public Technique {
 
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      if (moment.phase == "load") continue;
+      if (moment.phase == model::phase::kLoad) continue;
       const HoldingShares shares = measured_shares(job, id(), moment, {.activations = kInHalf, .temporaries = kInHalf});
       moment.holdings.optimizer = scaled(moment.holdings.optimizer, kInHalf);
       moment.holdings.activations = scaled(moment.holdings.activations, shares.activations);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
@@ -80,7 +81,7 @@ class Lora final : public Technique {
       if (measured != job.measured.end())
         holdings.activations = scaled(holdings.activations, kept(job, measured->second, moment));
       holdings.optimizer = scaled(holdings.optimizer, share);
-      if (moment.stage == "optimizer") holdings.temporaries = scaled(holdings.temporaries, share);
+      if (moment.stage == model::stage::kOptimizer) holdings.temporaries = scaled(holdings.temporaries, share);
     }
     forecast.gradient_share *= share;
     forecast.later_weights *= share_of_weights(job, change);

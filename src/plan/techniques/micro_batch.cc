@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -20,7 +21,7 @@ class MicroBatch final : public Technique {
   ActsIn acts_in() const override { return ActsIn::kTraining; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
-    const model::LoaderFacts* loader = model::find_loader(job, "train");
+    const model::LoaderFacts* loader = model::find_loader(job, model::phase::kTrain);
     if (loader == nullptr) return not_possible("no training DataLoader was seen: the script makes its batches itself");
     if (loader->batch_size <= 0) return not_possible("the training DataLoader has no fixed batch size");
     if (loader->batch_size == 1) return in_force("the training batch is 1 already");
@@ -28,7 +29,7 @@ class MicroBatch final : public Technique {
   }
 
   std::vector<model::Change> options(const model::Job& job, const Target&) const override {
-    const model::LoaderFacts& loader = *model::find_loader(job, "train");
+    const model::LoaderFacts& loader = *model::find_loader(job, model::phase::kTrain);
     std::vector<model::Change> changes;
     // Batch normalisation over one sample is refused by PyTorch where a map is one pixel, and learns little elsewhere.
     const std::int64_t least = job.has_batch_norm && smallest_factor(loader.batch_size) < loader.batch_size ? 2 : 1;
@@ -44,7 +45,7 @@ class MicroBatch final : public Technique {
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const auto count = static_cast<double>(model::find_integer(change, "accumulate").value_or(1));
-    scale_batch(forecast, "train", 1 / count);
+    scale_batch(forecast, model::phase::kTrain, 1 / count);
     keep_gradients(job, forecast);
     forecast.passes *= count;
     model::StepWork& work = forecast.work;
@@ -57,7 +58,7 @@ class MicroBatch final : public Technique {
       worsen(forecast, Effect::kStatistics,
              fmt::format("batch normalisation sees {} samples at once instead of {}",
                          model::find_integer(change, "micro_batch").value_or(0),
-                         model::find_loader(job, "train")->batch_size));
+                         model::find_loader(job, model::phase::kTrain)->batch_size));
     }
     worsen(forecast, Effect::kSame,
            fmt::format(
@@ -82,7 +83,7 @@ class MicroBatch final : public Technique {
   static void keep_gradients(const model::Job& job, Forecast& forecast) {
     forecast.accumulates = true;
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      if (moment.phase != "train") continue;
+      if (moment.phase != model::phase::kTrain) continue;
       moment.holdings.gradients = std::max(moment.holdings.gradients, job.parameter_bytes);
     }
   }

@@ -1,4 +1,5 @@
 // Evaluation without a graph: torch.no_grad() around every forward in eval mode. Results stay the same.
+#include "model/number_text.h"
 #include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
@@ -14,7 +15,8 @@ class NoGradValidation final : public Technique {
   ActsIn acts_in() const override { return ActsIn::kEvaluations; }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {
-    if (model::find_phase(job, "validate") == nullptr && model::find_phase(job, "test") == nullptr) {
+    if (model::find_phase(job, model::phase::kValidate) == nullptr &&
+        model::find_phase(job, model::phase::kTest) == nullptr) {
       return not_possible("the script does not evaluate");
     }
     if (!job.validates_with_gradients) return in_force("evaluation already runs without gradients");

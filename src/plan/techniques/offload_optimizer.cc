@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/evaluation.h"
 #include "plan/techniques/one_by_one.h"
 #include "plan/techniques/registry.h"
@@ -63,7 +64,7 @@ class OffloadOptimizer final : public Technique {
     forecast.state_at_once = scaled(job.optimizer->state, share);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       model::Holdings& holdings = moment.holdings;
-      const bool is_step = moment.stage == "optimizer";
+      const bool is_step = moment.stage == model::stage::kOptimizer;
       holdings.optimizer = is_step ? scaled(holdings.optimizer, share) : Bytes(0);
       if (is_step) holdings.temporaries = scaled(holdings.temporaries, share);
     }

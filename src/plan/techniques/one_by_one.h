@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "model/number_text.h"
 #include "plan/technique.h"
 
 namespace vramfit::plan {
@@ -28,7 +29,7 @@ inline Bytes find_peak(const model::Job& job) {
 inline Bytes gradients_at_most(const model::Job& job) {
   Bytes most;
   for (const model::StagePeak& moment : job.stage_peaks) {
-    if (moment.phase == "train") most = std::max(most, moment.holdings.gradients);
+    if (moment.phase == model::phase::kTrain) most = std::max(most, moment.holdings.gradients);
   }
   return most;
 }

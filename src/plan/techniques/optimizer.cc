@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "model/number_text.h"
 #include "plan/promise.h"
 #include "plan/techniques/registry.h"
 
@@ -89,7 +90,7 @@ class Optimizer final : public Technique {
     const double state = share_of_state(job, name);
     for (model::StagePeak& moment : forecast.stage_peaks) {
       moment.holdings.optimizer = scaled(moment.holdings.optimizer, state);
-      if (moment.stage != "optimizer") continue;
+      if (moment.stage != model::stage::kOptimizer) continue;
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, kTemporariesOneByOne);
     }
     predict_launches(is_fused(change) || name.ends_with("8bit"), forecast.work);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/evaluation.h"
 #include "plan/techniques/one_by_one.h"
 #include "plan/techniques/registry.h"
@@ -59,11 +60,11 @@ class ReleaseGradients final : public Technique {
     if (is_measured(job, id())) forecast.step_measured_with = id();
     const Bytes largest = job.optimizer->largest, of_update = scaled(largest, kTemporaries);
     for (model::StagePeak& moment : forecast.stage_peaks) {
-      if (moment.phase != "train") continue;
+      if (moment.phase != model::phase::kTrain) continue;
       model::Holdings& holdings = moment.holdings;
-      const bool is_in_backward = moment.stage == "backward";
+      const bool is_in_backward = moment.stage == model::stage::kBackward;
       holdings.gradients = is_in_backward ? std::min(holdings.gradients, largest) : Bytes(0);
-      if (moment.stage == "optimizer") holdings.temporaries = std::min(holdings.temporaries, of_update);
+      if (moment.stage == model::stage::kOptimizer) holdings.temporaries = std::min(holdings.temporaries, of_update);
     }
     model::StepWork& work = forecast.work;
     work.launches += work.optimizer_launches * (kLaunches - 1);

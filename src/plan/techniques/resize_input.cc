@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/number_text.h"
 #include "plan/measured_shares.h"
 #include "plan/stream/between.h"
 #include "plan/techniques/registry.h"
@@ -17,7 +18,7 @@ namespace {
 enum class InputKind { kUnknown, kImage, kSequence };
 
 InputKind kind_of_input(const model::Job& job) {
-  const model::LoaderFacts* loader = model::find_loader(job, "train");
+  const model::LoaderFacts* loader = model::find_loader(job, model::phase::kTrain);
   if (loader == nullptr || loader->shapes.empty()) return InputKind::kUnknown;
   const std::size_t dimensions = loader->shapes[0].size();
   if (dimensions == 4) return InputKind::kImage;
@@ -38,7 +39,7 @@ std::int64_t side_at(std::int64_t length, double scale) {
 
 // What is left of an image's pixels, or of a sequence's length, when it is scaled.
 double left_at(double scale, const model::Job& job) {
-  const model::LoaderFacts* loader = model::find_loader(job, "train");
+  const model::LoaderFacts* loader = model::find_loader(job, model::phase::kTrain);
   if (kind_of_input(job) == InputKind::kUnknown) return 1;
   double left = 1;
   const std::vector<std::int64_t>& shape = loader->shapes[0];
@@ -77,7 +78,8 @@ class ResizeInput final : public Technique {
     const bool is_own = measured != job.measured.end();
     if (!is_own) measured = job.measured.find(measured_key(scaled_inputs(kMeasuredScale)));
     if (measured == job.measured.end()) {
-      for (const std::string_view phase : {"train", "validate", "test"}) scale_batch(forecast, phase, share);
+      for (const std::string_view phase : {model::phase::kTrain, model::phase::kValidate, model::phase::kTest})
+        scale_batch(forecast, phase, share);
     } else {
       const double left_measured = is_own ? share : left_at(kMeasuredScale, job);
       scale_as_measured(job, measured->second, share, left_measured, forecast);
@@ -110,7 +112,7 @@ class ResizeInput final : public Technique {
     for (model::StagePeak& moment : forecast.stage_peaks) {
       const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
       const model::StagePeak* after = find_same_stage(measured, moment);
-      if (before == nullptr || after == nullptr || moment.phase == "load") continue;
+      if (before == nullptr || after == nullptr || moment.phase == model::phase::kLoad) continue;
       const auto share = [&](Bytes model::Holdings::*field) {
         return share_between(left, left_measured, share_of(after->holdings.*field, before->holdings.*field));
       };

@@ -1,6 +1,7 @@
 // Fewer samples at once in evaluation. Nothing is learned there, so results stay the same.
 #include <fmt/format.h>
 
+#include "model/number_text.h"
 #include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
@@ -17,7 +18,7 @@ class ValidationBatch final : public Technique {
     if (loader == nullptr) return not_possible("no evaluation DataLoader was seen");
     if (loader->batch_size <= 0) return not_possible("the evaluation DataLoader has no fixed batch size");
     if (loader->batch_size == 1) return in_force("the evaluation batch is 1 already");
-    const model::LoaderFacts* training = model::find_loader(job, "train");
+    const model::LoaderFacts* training = model::find_loader(job, model::phase::kTrain);
     if (training != nullptr && training->ordinal == loader->ordinal) {
       return not_possible("training and evaluation share one DataLoader");
     }

@@ -2,6 +2,7 @@
 // and come one by one as the next backward pass frees activations. The same sums.
 #include <algorithm>
 
+#include "model/number_text.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -29,7 +30,7 @@ class ZeroGradSetToNone final : public Technique {
     if (forecast.accumulates) return;
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!holds_graph(moment)) continue;
-      const bool is_forward = moment.stage == "forward";
+      const bool is_forward = moment.stage == model::stage::kForward;
       if (is_forward && job.kept_gradients->after_forward) continue;
       moment.holdings.gradients = scaled(moment.holdings.gradients, is_forward ? 0 : kThereAtThePeak);
     }

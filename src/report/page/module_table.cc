@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/number_text.h"
 #include "report/modules_text.h"
 #include "report/page/html.h"
 
@@ -60,8 +61,8 @@ std::ptrdiff_t depth_of(const std::string& name) {
 }
 
 const ModuleUse* find_evaluation(const ModuleRow& row) {
-  const ModuleUse* use = find_use(row, "validate");
-  return use != nullptr ? use : find_use(row, "test");
+  const ModuleUse* use = find_use(row, model::phase::kValidate);
+  return use != nullptr ? use : find_use(row, model::phase::kTest);
 }
 
 std::string kind_text(const Branch& branch) {
@@ -89,7 +90,7 @@ std::string module_table(const ModuleTable& table, const std::string& title) {
                         depth_of(row.name), escape(row.name), escape(row.name.empty() ? row.class_name : own));
     html += fmt::format("<td>{}</td>", escape(row.class_name)) + count_cell(static_cast<double>(row.parameters)) +
             cell(row.parameter_bytes + row.buffer_bytes) + cell(row.gradient_bytes + row.optimizer_bytes) +
-            use_cells(find_use(row, phase), phase == "train" ? find_evaluation(row) : nullptr) + "</tr>\n";
+            use_cells(find_use(row, phase), phase == model::phase::kTrain ? find_evaluation(row) : nullptr) + "</tr>\n";
   }
   html += "</tbody></table></div>\n";
   if (table.rows.size() > kMostRows) {
