@@ -271,7 +271,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
   VF_NEED(blocks);
   *blocks = 0;
   VF_NEED_CARD();
-  return answer(cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, nullptr, block_threads, shared_bytes));
+  *blocks = device::blocks_at_once(*ledger::card(ledger::current_card()), block_threads, shared_bytes);
+  return cudaSuccess;
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int block_threads,

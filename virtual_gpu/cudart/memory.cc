@@ -27,6 +27,11 @@ struct IpcMemory {
 static_assert(sizeof(IpcMemory) <= sizeof(cudaIpcMemHandle_t));
 constexpr uint64_t kIpcMagic = 0x3143504954494656;  // "VFITIPC1"
 
+cudaError_t check_stream(cudaStream_t stream) {
+  device::StreamFacts facts;
+  return answer(device::stream_facts(stream, &facts));
+}
+
 int ordinal_of(int index) {
   for (int card = 0; card < ledger::card_count(); ++card) {
     if (ledger::index_in_ledger(card) == index) return card;
@@ -143,13 +148,15 @@ cudaError_t cudaMallocManaged(void** address, size_t bytes, unsigned flags) {
 // Hints change where pages lie, never whether there is room.
 #if CUDART_VERSION >= 13000
 cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t stream) {
+  return check_stream(stream);
+}
 #else
 cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
 cudaError_t cudaMemAdvise_v2(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaMemPrefetchAsync_v2(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) {
-  return cudaSuccess;
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t stream) { return check_stream(stream); }
+cudaError_t cudaMemPrefetchAsync_v2(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t stream) {
+  return check_stream(stream);
 }
 #endif
 

@@ -77,7 +77,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return answer(device::wait_event(stream, event, flags));
 }
 
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
+  device::StreamFacts facts;
+  return answer(device::stream_facts(stream, &facts));
+}
 
 // Nothing that can be copied changes an answer.
 cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
@@ -95,8 +98,9 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID wh
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaLaunchAttributeID, const cudaLaunchAttributeValue*) {
-  return cudaSuccess;
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID, const cudaLaunchAttributeValue*) {
+  device::StreamFacts facts;
+  return answer(device::stream_facts(stream, &facts));
 }
 
 // The host's part runs at once: nothing it could wait for is still to come.
@@ -164,6 +168,8 @@ cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t even
   std::memset(handle, 0, sizeof *handle);
   VF_NEED_CARD();
   VF_NEED(event);
+  const auto state = device::query_event(event);  // of one that nobody gave: an error of its own
+  if (state != device::Error::kNone && state != device::Error::kNotReady) return answer(state);
   const int pid = getpid();
   std::memcpy(handle, &pid, sizeof pid);
   return cudaSuccess;
@@ -189,9 +195,8 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
   VF_NEED_CARD();
   device::Graph* target = device::find_graph(graph);
   if (target == nullptr) return answer(cudaErrorInvalidValue);
-  const auto error = device::begin_capture(stream, static_cast<device::CaptureMode>(mode), target);
-  if (error != device::Error::kNone || count == 0) return answer(error);
-  return answer(device::set_capture_needs(stream, reinterpret_cast<device::Node* const*>(needs), count, true));
+  return answer(device::begin_capture(stream, static_cast<device::CaptureMode>(mode), target,
+                                      reinterpret_cast<void* const*>(needs), count));
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
@@ -234,7 +239,7 @@ cudaError_t update_needs(cudaStream_t stream, cudaGraphNode_t* nodes, size_t cou
   VF_NEED_CARD();
   if (count != 0) VF_NEED(nodes);
   const bool replace = flags == cudaStreamSetCaptureDependencies;
-  return answer(device::set_capture_needs(stream, reinterpret_cast<device::Node* const*>(nodes), count, replace));
+  return answer(device::set_capture_needs(stream, reinterpret_cast<void* const*>(nodes), count, replace));
 }
 
 }  // namespace

@@ -265,6 +265,48 @@ TEST_F(Capture, waiting_for_work_outside_is_isolation) {
   EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
 }
 
+TEST_F(Capture, into_a_graph_begins_behind_its_nodes_and_no_others) {
+  cudaGraph_t target = nullptr;
+  cudaGraph_t other = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&target, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphCreate(&other, 0), cudaSuccess);
+  cudaGraphNode_t own = nullptr;
+  cudaGraphNode_t others = nullptr;
+  ASSERT_EQ(cudaGraphAddEmptyNode(&own, target, nullptr, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&others, other, nullptr, 0), cudaSuccess);
+  int stranger = 0;
+  auto* nobodys = reinterpret_cast<cudaGraphNode_t>(&stranger);
+  const auto mode = cudaStreamCaptureModeRelaxed;
+  EXPECT_EQ(cudaStreamBeginCaptureToGraph(first_, target, &nobodys, nullptr, 1, mode), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaStreamBeginCaptureToGraph(first_, target, &others, nullptr, 1, mode), cudaErrorInvalidValue);
+  ASSERT_EQ(cudaStreamBeginCaptureToGraph(first_, target, &own, nullptr, 1, mode), cudaSuccess);
+  ASSERT_EQ(launch(first_), cudaSuccess);
+  ASSERT_EQ(end(), cudaSuccess);
+  EXPECT_EQ(graph_, target);
+  size_t count = 0;
+  ASSERT_EQ(cudaGraphGetNodes(target, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(cudaGraphDestroy(other), cudaSuccess);
+}
+
+TEST_F(Capture, outlives_what_it_captured_into) {
+  cudaGraph_t target = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&target, 0), cudaSuccess);
+  const auto mode = cudaStreamCaptureModeRelaxed;
+  ASSERT_EQ(cudaStreamBeginCaptureToGraph(first_, target, nullptr, nullptr, 0, mode), cudaSuccess);
+  ASSERT_EQ(launch(first_), cudaSuccess);
+  cudaGraphNode_t node = nullptr;
+  size_t count = 1;
+  ASSERT_EQ(cudaGraphGetNodes(target, &node, &count), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroyNode(node), cudaSuccess);
+  ASSERT_EQ(launch(first_), cudaSuccess) << "behind nothing";
+  ASSERT_EQ(cudaGraphDestroy(target), cudaSuccess);
+  EXPECT_EQ(launch(first_), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(graph_, nullptr);
+  EXPECT_EQ(launch(first_), cudaSuccess) << "the stream captures no more";
+}
+
 TEST_F(Capture, user_objects_die_with_the_last_of_graph_and_executable) {
   static int destroyed = 0;
   destroyed = 0;

@@ -60,7 +60,31 @@ void append_new(std::vector<Node*>& needs, const std::vector<Node*>& more) {
   }
 }
 
+// The script may destroy a node, or the whole graph, while it is captured into.
+void forget_destroyed(std::vector<Node*>& needs, const Graph* graph) {
+  std::erase_if(needs, [&](Node* node) { return find_node(node) == nullptr || node->graph != graph; });
+}
+
+// False: the graph is gone.
+bool has_graph(Capture& capture) {
+  if (find_graph(capture.graph) == nullptr) capture.is_invalidated = true;
+  return !capture.is_invalidated;
+}
+
+// False: one of them is no node of the graph.
+bool find_nodes(const Graph* graph, void* const* handles, size_t count, std::vector<Node*>& found) {
+  if (count != 0 && handles == nullptr) return false;
+  for (size_t i = 0; i < count; ++i) {
+    Node* node = find_node(handles[i]);
+    if (node == nullptr || node->graph != graph) return false;
+    found.push_back(node);
+  }
+  return true;
+}
+
+// The graph is there.
 Node* add_captured(Capture& capture, Stream& stream, const Work& work) {
+  forget_destroyed(stream.needs, capture.graph);
   Node* node = add_node(*capture.graph, work, stream.needs);
   stream.needs.assign(1, node);
   return node;
@@ -80,6 +104,7 @@ std::unordered_set<const Node*> ancestors(const std::vector<Node*>& tips) {
 }
 
 bool is_joined(const Capture& capture) {
+  for (Stream* stream : capture.streams) forget_destroyed(stream->needs, capture.graph);
   const auto joined = ancestors(capture.origin->needs);
   return std::ranges::all_of(capture.streams, [&](const Stream* stream) {
     return std::ranges::all_of(stream->needs, [&](const Node* node) { return joined.contains(node); });
@@ -114,7 +139,7 @@ Submission submit_to_capture(Stream& stream, const Work& work) {
     const Error error = refuse_implicit_dependency(stream);
     return {.captured = error != Error::kNone, .error = error};
   }
-  if (capture->is_invalidated) return {.captured = true, .error = Error::kCaptureInvalidated};
+  if (!has_graph(*capture)) return {.captured = true, .error = Error::kCaptureInvalidated};
   add_captured(*capture, stream, work);
   return {.captured = true, .error = Error::kNone};
 }
@@ -131,7 +156,7 @@ Submission record_in_capture(Stream& stream, Event& event, bool external) {
     const Error error = refuse_implicit_dependency(stream);
     return {.captured = error != Error::kNone, .error = error};
   }
-  if (capture->is_invalidated) return {.captured = true, .error = Error::kCaptureInvalidated};
+  if (!has_graph(*capture)) return {.captured = true, .error = Error::kCaptureInvalidated};
   if (external) {
     Work work;
     work.kind = WorkKind::kRecordEvent;
@@ -149,7 +174,7 @@ Submission wait_in_capture(Stream& stream, Event& event, bool external) {
   Capture* own = stream.capture;
   Capture* other = event.capture_id == 0 ? nullptr : find_by_id(event.capture_id);
   if (own == nullptr && other == nullptr) return {};
-  if (own != nullptr && own->is_invalidated) return {.captured = true, .error = Error::kCaptureInvalidated};
+  if (own != nullptr && !has_graph(*own)) return {.captured = true, .error = Error::kCaptureInvalidated};
   if (own != nullptr && external) {
     Work work;
     work.kind = WorkKind::kWaitEvent;
@@ -201,9 +226,11 @@ void leave_capture(Stream& stream) {
   if (capture->origin == &stream) end(capture);
 }
 
-Error begin_capture(void* handle, CaptureMode mode, Graph* graph) {
+Error begin_capture(void* handle, CaptureMode mode, Graph* graph, void* const* needs, size_t count) {
   Stream* stream = find_stream(handle);
   if (stream == nullptr) return Error::kInvalidHandle;
+  std::vector<Node*> checked;
+  if (!find_nodes(graph, needs, count, checked)) return Error::kInvalidValue;
   const auto number = reinterpret_cast<uintptr_t>(handle);
   if (number <= 1) return Error::kCaptureUnsupported;  // the legacy stream
   const std::lock_guard guard(captures().lock);
@@ -217,7 +244,7 @@ Error begin_capture(void* handle, CaptureMode mode, Graph* graph) {
   capture->thread = std::this_thread::get_id();
   capture->streams.insert(stream);
   captures().active.insert(capture);
-  stream->needs.clear();
+  stream->needs = std::move(checked);
   stream->capture = capture;
   active_count.fetch_add(1, std::memory_order_release);
   return Error::kNone;
@@ -235,7 +262,7 @@ Error end_capture(void* handle, Graph** graph) {
     return invalidate(*capture, Error::kCaptureWrongThread);
   }
   Error error = Error::kNone;
-  if (capture->is_invalidated) {
+  if (!has_graph(*capture)) {
     error = Error::kCaptureInvalidated;
   } else if (!is_joined(*capture)) {
     error = Error::kCaptureUnjoined;
@@ -254,10 +281,11 @@ Error capture_info(void* handle, CaptureInfo* info) {
   if (stream == nullptr) return Error::kInvalidHandle;
   if (none_active()) return Error::kNone;
   const std::lock_guard guard(captures().lock);
-  const Capture* capture = stream->capture;
+  Capture* capture = stream->capture;
   if (capture == nullptr) {  // asking does not spoil the other stream's capture
     return find_implicit_dependency(*stream) == nullptr ? Error::kNone : Error::kCaptureImplicit;
   }
+  has_graph(*capture);
   info->status = capture->is_invalidated ? CaptureStatus::kInvalidated : CaptureStatus::kActive;
   if (capture->is_invalidated) return Error::kNone;
   info->id = capture->id;
@@ -267,13 +295,16 @@ Error capture_info(void* handle, CaptureInfo* info) {
   return Error::kNone;
 }
 
-Error set_capture_needs(void* handle, Node* const* nodes, size_t count, bool replace) {
+Error set_capture_needs(void* handle, void* const* nodes, size_t count, bool replace) {
   Stream* stream = find_stream(handle);
   if (stream == nullptr) return Error::kInvalidHandle;
   const std::lock_guard guard(captures().lock);
-  if (stream->capture == nullptr) return Error::kInvalidValue;
+  Capture* capture = stream->capture;
+  if (capture == nullptr) return Error::kInvalidValue;
+  std::vector<Node*> checked;
+  if (!find_nodes(capture->graph, nodes, count, checked)) return Error::kInvalidValue;
   if (replace) stream->needs.clear();
-  append_new(stream->needs, std::vector<Node*>(nodes, nodes + count));
+  append_new(stream->needs, checked);
   return Error::kNone;
 }
 
@@ -293,7 +324,8 @@ Graph* capturing_graph(void* handle) {
   Stream* stream = find_stream(handle);
   const std::lock_guard guard(captures().lock);
   if (stream == nullptr || stream->capture == nullptr) return nullptr;
-  return stream->capture.load()->graph;
+  Capture* capture = stream->capture;
+  return has_graph(*capture) ? capture->graph : nullptr;
 }
 
 }  // namespace vramfit::device

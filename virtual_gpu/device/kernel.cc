@@ -91,6 +91,8 @@ void register_kernel(Module* module, const void* host_function, const char* name
   all.by_function.push_back({host_function, module, name});
 }
 
+bool is_kernel(const void* host_function) { return find_registered(host_function).module != nullptr; }
+
 KernelForm form_of_kernel(const void* host_function) {
   static std::mutex lock;
   static auto* const kForms = new std::unordered_map<const void*, KernelForm>;  // outlives other libraries' destructors

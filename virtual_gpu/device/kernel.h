@@ -25,6 +25,7 @@ struct VF_EXPORT Module {
 VF_EXPORT Module* register_module(const void* data);
 // The kernel behind a host function belongs to that module. Cheap: called for every kernel at load time.
 VF_EXPORT void register_kernel(Module* module, const void* host_function, const char* name = nullptr);
+VF_EXPORT bool is_kernel(const void* host_function);  // one that was registered
 // What the kernel's arguments are like (kernel_arguments.h), by the name it was registered with.
 VF_EXPORT KernelForm form_of_kernel(const void* host_function);
 VF_EXPORT Error check_module(Module& module, int card);

@@ -58,11 +58,14 @@ struct CaptureInfo {
 };
 
 // `graph` null: a new one.
-VF_EXPORT Error begin_capture(void* stream, CaptureMode mode, Graph* graph);
+// `needs`: nodes of `graph` that what is captured comes after.
+VF_EXPORT Error begin_capture(void* stream, CaptureMode mode, Graph* graph, void* const* needs = nullptr,
+                              size_t count = 0);
 VF_EXPORT Error end_capture(void* stream, Graph** graph);
 VF_EXPORT Error capture_info(void* stream, CaptureInfo* info);
 // Replaces what the stream's next node will follow, or adds to it.
-VF_EXPORT Error set_capture_needs(void* stream, Node* const* nodes, size_t count, bool replace);
+// Each has to be a node of the graph that is captured into.
+VF_EXPORT Error set_capture_needs(void* stream, void* const* nodes, size_t count, bool replace);
 VF_EXPORT CaptureMode exchange_capture_mode(CaptureMode mode);
 // For calls such as cudaMalloc that a strict capture forbids; refusing also invalidates that capture.
 VF_EXPORT Error check_unsafe_call();

@@ -34,6 +34,8 @@ struct Loaded {
 };
 
 Loaded& loaded();
+// Whether a handle is one of a loaded function, or of a kernel that the runtime registered (cudaGetFuncBySymbol).
+bool is_function(const void* handle);
 
 }  // namespace vramfit::driver
 

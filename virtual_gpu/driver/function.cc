@@ -6,6 +6,7 @@
 #include "virtual_gpu/driver/code.h"
 
 using vramfit::driver::Function;
+using vramfit::driver::is_function;
 using vramfit::driver::loaded;
 namespace ledger = vramfit::ledger;
 namespace device = vramfit::device;
@@ -33,7 +34,7 @@ int function_attribute(const device::Build& build, CUfunction_attribute attribut
 }
 
 // The lock of what is loaded is held.
-bool is_known(const void* handle) {
+bool is_loaded(const void* handle) {
   return loaded().functions.contains(static_cast<Function*>(const_cast<void*>(handle)));
 }
 
@@ -44,21 +45,19 @@ CUresult get_function_attribute(int* value, CUfunction_attribute attribute, cons
   if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
   const vf_card* card = ledger::card(ledger::current_card());
   const std::lock_guard guard(loaded().lock);
-  if (!is_known(function)) return CUDA_ERROR_INVALID_HANDLE;
-  const device::Build build = device::build_for(function->code->images, card->compute_major, card->compute_minor);
+  if (!is_loaded(function) && !device::is_kernel(function)) return CUDA_ERROR_INVALID_HANDLE;
+  const device::Build build = is_loaded(function)
+                                  ? device::build_for(function->code->images, card->compute_major, card->compute_minor)
+                                  : device::build_of_kernel(function, ledger::current_card());
   *value = function_attribute(build, attribute);
   return CUDA_SUCCESS;
 }
 
-CUresult known_or_refused(const void* handle) {
-  const std::lock_guard guard(loaded().lock);
-  return is_known(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
+CUresult known_or_refused(const void* handle) { return is_function(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
 
 CUresult set_function_attribute(CUfunction_attribute attribute, int value, const void* handle) {
   VF_NEED_CARD();
-  const std::lock_guard guard(loaded().lock);
-  if (!is_known(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!is_function(handle)) return CUDA_ERROR_INVALID_HANDLE;
   const device::Limits limits = device::limits_of(*ledger::card(ledger::current_card()));
   const bool is_shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   return is_shared && value > limits.shared_bytes_per_block_optin ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -66,11 +65,22 @@ CUresult set_function_attribute(CUfunction_attribute attribute, int value, const
 
 }  // namespace
 
+namespace vramfit::driver {
+
+bool is_function(const void* handle) {
+  {
+    const std::lock_guard guard(loaded().lock);
+    if (is_loaded(handle)) return true;
+  }
+  return device::is_kernel(handle);
+}
+
+}  // namespace vramfit::driver
+
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   VF_NEED(function);
   *function = nullptr;
-  const std::lock_guard guard(loaded().lock);
-  if (!is_known(kernel)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!is_function(kernel)) return CUDA_ERROR_INVALID_HANDLE;
   *function = reinterpret_cast<CUfunction>(kernel);
   return CUDA_SUCCESS;
 }
@@ -80,7 +90,7 @@ CUresult cuFuncGetName(const char** name, CUfunction function) {
   VF_NEED(function);
   *name = nullptr;
   const std::lock_guard guard(loaded().lock);
-  if (!is_known(function)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!is_loaded(function)) return CUDA_ERROR_INVALID_HANDLE;
   auto* known = reinterpret_cast<Function*>(function);
   *name = known->name.c_str();
   return CUDA_SUCCESS;
@@ -113,7 +123,7 @@ CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
   VF_NEED(module);
   *module = nullptr;
   const std::lock_guard guard(loaded().lock);
-  if (!is_known(function)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!is_loaded(function)) return CUDA_ERROR_INVALID_HANDLE;
   auto* known = reinterpret_cast<Function*>(function);
   *module = reinterpret_cast<CUmodule>(known->code);
   return CUDA_SUCCESS;

@@ -5,9 +5,11 @@
 #include "virtual_gpu/device/kernel.h"
 #include "virtual_gpu/device/limits.h"
 #include "virtual_gpu/device/stream.h"
+#include "virtual_gpu/driver/code.h"
 #include "virtual_gpu/driver/driver.h"
 
 using vramfit::driver::answer;
+using vramfit::driver::is_function;
 namespace ledger = vramfit::ledger;
 namespace device = vramfit::device;
 
@@ -15,7 +17,7 @@ namespace {
 
 CUresult launch(CUfunction function, device::Dim grid, device::Dim block, unsigned shared_bytes, CUstream stream) {
   VF_NEED_CARD();
-  VF_NEED(function);
+  if (!is_function(function)) return CUDA_ERROR_INVALID_HANDLE;
   const int card = ledger::current_card();
   if (!ledger::touch(card)) return CUDA_ERROR_OUT_OF_MEMORY;
   if (!ledger::charge_use(card, ledger::Library::kExtension)) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -60,10 +62,12 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
   return answer(device::submit(stream, work));
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_threads, size_t shared_bytes) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int block_threads,
+                                                     size_t shared_bytes) {
   VF_NEED(blocks);
   *blocks = 0;
   VF_NEED_CARD();
+  if (!is_function(function)) return CUDA_ERROR_INVALID_HANDLE;
   *blocks = device::blocks_at_once(*ledger::card(ledger::current_card()), block_threads, shared_bytes);
   return CUDA_SUCCESS;
 }
@@ -73,11 +77,12 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfun
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_threads, shared_bytes);
 }
 
-CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction, const CUlaunchConfig* config) {
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
   VF_NEED(clusters);
   VF_NEED(config);
   *clusters = 0;
   VF_NEED_CARD();
+  if (!is_function(function)) return CUDA_ERROR_INVALID_HANDLE;
   const vf_card& card = *ledger::card(ledger::current_card());
   unsigned blocks_per_cluster = 1;
   for (unsigned i = 0; i < config->numAttrs; ++i) {

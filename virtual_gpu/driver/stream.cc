@@ -150,9 +150,8 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgra
   VF_NEED_CARD();
   device::Graph* target = device::find_graph(graph);
   if (target == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto error = device::begin_capture(stream, static_cast<device::CaptureMode>(mode), target);
-  if (error != device::Error::kNone || count == 0) return answer(error);
-  return answer(device::set_capture_needs(stream, reinterpret_cast<device::Node* const*>(needs), count, true));
+  return answer(device::begin_capture(stream, static_cast<device::CaptureMode>(mode), target,
+                                      reinterpret_cast<void* const*>(needs), count));
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
