@@ -43,3 +43,8 @@ def test_the_transcript_is_what_the_command_prints(root: Path) -> None:
         [sys.executable, root / "tools" / "refresh_readme", "--check"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_glossary_is_one_that_people_read(root: Path) -> None:
+    rows = [line for line in (root / "docs" / "glossary.md").read_text().splitlines() if line.startswith("| ")]
+    assert len(rows) - 1 <= 30, "thirty words: choose a plainer name for one of them"

@@ -1,9 +1,9 @@
 """clang-tidy: in CI over what changed since all was looked at, in --all over everything.
 
-`linted_commit` beside this file names the commit at which --all found nothing in any file, and under which rules: --all
-writes it itself, where nothing in the folder differs from the commit. What was compiled from a file that differs from
-that commit, a header among them, is looked at again. Where the commit tells nothing, because the rules have changed
-since or are not those that are written beside it, everything is.
+`linted_commit` beside this file names the commit at which --all found nothing in any file, under which rules, and with
+which options of the compiler: --all writes it itself, where nothing in the folder differs from the commit. What was
+compiled from a file that differs from that commit, a header among them, is looked at again. Where the commit tells
+nothing, because rules or options have changed since or are not those that are written beside it, everything is.
 """
 
 from __future__ import annotations
@@ -23,17 +23,15 @@ from .section import ROOT, Outcome, run_check, run_git, tracked
 
 BUILD = ROOT / "build" / "dev"
 LINTED = Path(__file__).with_name("linted_commit")
-# What is said of files hangs on these too. The CMake list of another folder says how its own files are compiled: those
-# are looked at again when it changes.
+# What is said of files hangs on these too.
 RULES = (
     "*.clang-tidy",
-    "CMakeLists.txt",
-    "src/CMakeLists.txt",
-    "cmake/*",
-    "CMakePresets.json",
     "tests/requirements/tools.txt",
     "tools/suite/tidy.py",
 )
+# These say how all files are compiled, and much else: whether that has changed, their options tell. The CMake list of
+# another folder says how its own files are compiled: those are looked at again when it changes.
+BUILD_RULES = ("CMakeLists.txt", "src/CMakeLists.txt", "cmake/*", "CMakePresets.json")
 
 
 def without_precompiled(command: str) -> str:
@@ -84,19 +82,33 @@ def digest_of_rules(commit: str) -> str | None:
     return hashlib.sha256("\n".join(rules).encode()).hexdigest()
 
 
+def digest_of_options() -> str:
+    """Of all sets of options that something of ours is compiled with, wherever this tree and its caches lie."""
+    sets = set()
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        command = without_precompiled(entry["command"])
+        own = {entry["file"], output_of(entry["command"])}
+        words = [word for word in command.split() if word not in own]
+        sets.add(" ".join(words).replace(str(ROOT), "ROOT").replace(str(Path.home()), "HOME"))
+    return hashlib.sha256("\n".join(sorted(sets)).encode()).hexdigest()
+
+
 def find_changed() -> tuple[set[Path] | None, str]:
     """Files that differ from when all were looked at, and since when. None: that tells nothing, and why."""
-    commit, _, digest = LINTED.read_text().strip().partition(" ")
+    commit, digest, options = (LINTED.read_text().split() + ["", ""])[:3]
     known = digest_of_rules(commit)
     if known is None:
         return None, f"{commit[:10]}, which {LINTED.name} names, is not here"
     if digest and digest != known:
         return None, f"{LINTED.name} was not written under the rules of {commit[:10]}"
     rules = run_git("diff", "--name-only", commit, "--", *RULES)
+    build_rules = run_git("diff", "--name-only", commit, "--", *BUILD_RULES)
     changed = run_git("diff", "--name-only", commit)
     new = run_git("ls-files", "--others", "--exclude-standard")
-    if rules is None or changed is None or new is None:
+    if rules is None or build_rules is None or changed is None or new is None:
         return None, "git does not tell what changed"
+    if build_rules and options != digest_of_options():
+        rules += build_rules
     if rules:
         return None, f"the rules have changed since {commit[:10]}: {', '.join(rules[:3])}"
     return {ROOT / name for name in changed + new}, f"since {commit[:10]}"
@@ -109,7 +121,7 @@ def keep_linted() -> str:
         return "nothing was found; git does not tell in which commit"
     if [line for line in changed if not line.endswith(LINTED.name)]:
         return f"nothing was found; {LINTED.name} stays as it is: what is here differs from the commit"
-    LINTED.write_text(f"{head[0]} {digest_of_rules(head[0])}\n")
+    LINTED.write_text(f"{head[0]} {digest_of_rules(head[0])} {digest_of_options()}\n")
     return f"nothing was found: {LINTED.name} now names {head[0][:10]}, and wants to be committed"
 
 

@@ -97,6 +97,7 @@ sys.path.insert(0, sys.argv[1])
 from suite import section, tidy
 tidy.ROOT = Path.cwd()
 tidy.LINTED = tidy.ROOT / "linted_commit"
+tidy.BUILD = tidy.ROOT
 tidy.run_git = lambda *words, folder=None: section.run_git(*words, folder=tidy.ROOT)
 if "keep" in sys.argv:
     print(tidy.keep_linted())
@@ -125,6 +126,13 @@ def test_the_commit_that_was_linted_is_kept_by_who_looked_and_refused_under_othe
         git("commit", "-q", "-m", "x")
         return git("rev-parse", "HEAD")
 
+    def compile_with(options: str) -> None:  # not of the commits, as the build's folder is
+        entry = {"file": f"{tmp_path}/a.cc", "command": f"g++ -I{tmp_path}/src {options} -o a.o -c {tmp_path}/a.cc"}
+        (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+
+    compile_with("-O1")
+    (tmp_path / ".gitignore").write_text("compile_commands.json\n")
+    (tmp_path / "CMakeLists.txt").write_text("project(a)\n")
     (tmp_path / "a.cc").write_text("int a;\n")
     (tmp_path / ".clang-tidy").write_text("Checks: a\n")
     (tmp_path / "linted_commit").write_text("nothing\n")
@@ -139,6 +147,12 @@ def test_the_commit_that_was_linted_is_kept_by_who_looked_and_refused_under_othe
     assert run() == [f"since {second[:10]}", "['linted_commit']"]
     (tmp_path / "a.cc").write_text("int c;\n")
     assert run()[1] == "['a.cc', 'linted_commit']"
+    compile_with("-O2")  # by another machine: what says so is as it was
+    assert run()[1] == "['a.cc', 'linted_commit']"
+    (tmp_path / "CMakeLists.txt").write_text("project(b)\n")
+    assert run() == [f"the rules have changed since {second[:10]}: CMakeLists.txt", "None"]
+    compile_with("-O1")  # whatever it was that changed there
+    assert run()[1] == "['CMakeLists.txt', 'a.cc', 'linted_commit']"
     (tmp_path / ".clang-tidy").write_text("Checks: b\n")
     assert run() == [f"the rules have changed since {second[:10]}: .clang-tidy", "None"]
     third = commit_all()
