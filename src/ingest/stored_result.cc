@@ -222,6 +222,10 @@ model::PlanRow read_plan(const json& row) {
   plan.predicted = bytes(predicted, "needs_bytes");
   plan.predicted_peak = predicted.contains("peak_bytes") ? bytes(predicted, "peak_bytes") : plan.predicted;
   plan.predicted_error = predicted.value("error", 0.0);  // older results have none
+  if (plan.predicted_error > 0) {
+    plan.predicted_low = bytes(predicted, "low_bytes");
+    plan.predicted_high = bytes(predicted, "high_bytes");
+  }
   plan.predicted_by = text(predicted, "by");
   if (const auto proven = row.find("proven"); proven != row.end() && !proven->is_null()) {
     plan.proven = read_peaks(*proven);

@@ -41,11 +41,12 @@ std::string_view to_string(PlanStanding standing);  // "fits", "does_not_fit", .
 struct PlanRow {
   Plan plan;
   PlanStanding standing = PlanStanding::kNotRun;
-  Bytes predicted;              // what it cannot do without; source: model
-  Bytes predicted_peak;         // what it takes of this card, with the cache that has room there: beside `proven`
-  double predicted_error = 0;   // half-width of the interval around either, as a share of it; 0: none is known
-  std::string predicted_by;     // how it was foretold: plan::name(MadeBy)
-  std::optional<Peaks> proven;  // source: run; of a run that died, the highest it got to
+  Bytes predicted;             // what it cannot do without; source: model
+  Bytes predicted_peak;        // what it takes of this card, with the cache that has room there: beside `proven`
+  double predicted_error = 0;  // by which such predictions were off, as a share; 0: none is known
+  Bytes predicted_low, predicted_high;  // around predicted_peak: by that, and by what nothing told of this plan
+  std::string predicted_by;             // how it was foretold: plan::name(MadeBy)
+  std::optional<Peaks> proven;          // source: run; of a run that died, the highest it got to
   std::int64_t retries = 0;
   bool is_tight = false;               // nothing is to spare
   double time_factor = 1;              // of a training step, against the job as it is; source: model

@@ -5,6 +5,7 @@
 #ifndef VRAMFIT_PLAN_FORECAST_H
 #define VRAMFIT_PLAN_FORECAST_H
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ enum class Tier { kEqual, kRounding, kPrecision, kStatistics, kAnother };
 Tier tier_of(Effect effect);
 std::optional<Tier> find_tier(std::string_view name);  // "equal", "rounding", "precision", "statistics", "another"
 
+// What becomes of a block of which nothing tells when a change lets it go: it goes when most such blocks do, or, to see
+// how far that may be off, at once, or as late as without the change.
+enum class Untold : std::uint8_t { kGuessed, kGoesAtOnce, kStays };
+
 struct Forecast {
   std::vector<model::StagePeak> stage_peaks;
   double activation_scale = 1;      // what has been done to training activations: a block's share shrinks with it
@@ -62,6 +67,7 @@ struct Forecast {
   double training_batch = 1;  // what has been done to the batches of training
   bool expandable_segments = false;
   bool empties_cache = false;
+  Untold untold = Untold::kGuessed;
   double evaluation_graph = 1;     // what of an evaluation's activations no_grad was taken to leave
   std::string_view measured_with;  // the technique whose own run it begins from
   // Techniques that change no size, only when blocks come and go, each with a run of its own: what that run shows holds
@@ -106,6 +112,12 @@ struct PhaseOutlook {
   bool operator==(const PhaseOutlook&) const = default;
 };
 
+// What a card has to have, and what is taken of one with plenty: with the cache.
+struct Need {
+  Bytes needs, uses;
+  bool operator==(const Need&) const = default;
+};
+
 struct Outlook {
   std::vector<PhaseOutlook> phases;
   Bytes needs;           // the largest of them: the smallest card it should run on
@@ -115,6 +127,11 @@ struct Outlook {
   // for which cuDNN has other algorithms; 0 where it was added up.
   Bytes least = {};
   MadeBy made_by = MadeBy::kAddedUp;
+  // Where nothing tells when some of its blocks go: what it comes to if they all go at once, and if they all stay.
+  std::optional<Need> at_least = {}, at_most = {};
+  // What it can't come to less or more than, on the device (forecast_bounds.h).
+  Bytes floor = {};
+  std::optional<Bytes> ceiling = {};
   bool operator==(const Outlook&) const = default;
 };
 Outlook add_up(const model::Job& job, const Forecast& forecast);

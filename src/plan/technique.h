@@ -69,6 +69,9 @@ class Technique {
   virtual std::string_view slot() const { return id(); }
   // A change whose effect on memory is better measured than modelled, where the job allows: one run more, with plenty.
   virtual std::optional<model::Change> find_measurable(const model::Job&, const Target&) const { return std::nullopt; }
+  // Whether all that it does is to let blocks go earlier, so that no moment of the job holds more than before: nothing
+  // is made anew, brought back, added up or made in another order.
+  virtual bool only_lets_go() const { return false; }
   // Whether it is foretold well enough without that run for a plan to be tried before it is made.
   virtual bool is_foretold_unmeasured() const { return false; }
   // Where each of several options is another job: a run for each.

@@ -43,9 +43,8 @@ ordered_json changes_json(const model::Plan& plan) {
 ordered_json predicted_json(const model::PlanRow& row) {
   ordered_json predicted = {{"needs_bytes", row.predicted.count()}, {"peak_bytes", row.predicted_peak.count()}};
   if (row.predicted_error > 0) {
-    const auto peak = static_cast<double>(row.predicted_peak.count());
-    predicted["low_bytes"] = std::llround(peak * (1 - row.predicted_error));
-    predicted["high_bytes"] = std::llround(peak * (1 + row.predicted_error));
+    predicted["low_bytes"] = row.predicted_low.count();
+    predicted["high_bytes"] = row.predicted_high.count();
     predicted["error"] = row.predicted_error;
     predicted["by"] = row.predicted_by;
   }

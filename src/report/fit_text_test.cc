@@ -20,6 +20,8 @@ using model::FitVerdict;
 using model::PlanRow;
 using model::PlanStanding;
 
+Bytes share_of(Bytes bytes, std::int64_t percent) { return Bytes(bytes.count() * percent / 100); }
+
 PlanRow row(std::string name, std::int64_t mib, double time, std::string effect) {
   PlanRow result;
   result.plan = {std::move(name), {{"autocast", {{"dtype", std::string("float16")}, {"scaler", true}}}}};
@@ -27,6 +29,8 @@ PlanRow row(std::string name, std::int64_t mib, double time, std::string effect)
   result.predicted = Bytes::mib(mib - 200);
   result.predicted_peak = Bytes::mib(mib - 100);
   result.predicted_error = 0.02;
+  result.predicted_low = share_of(result.predicted_peak, 98);
+  result.predicted_high = share_of(result.predicted_peak, 102);
   result.predicted_by = "played";
   result.proven = model::Peaks{Bytes::mib(mib - 400), Bytes::mib(mib - 300), Bytes::mib(mib)};
   result.time_factor = time;
@@ -249,6 +253,17 @@ TEST(FitText, of_what_was_not_run_it_is_told_how_far_it_may_be_off) {
   const std::string before = fit_to_text(result, {});
   EXPECT_NE(before.find("  3    1900 MiB           -  x1.20  input"), std::string::npos) << before;
   EXPECT_EQ(before.find("±"), std::string::npos) << before;
+}
+
+TEST(FitText, of_what_nothing_tells_of_it_gives_the_range) {
+  FitResult result = found();
+  result.foreseen = {row("no_grad in evaluation", 2000, 1, "same")};
+  result.foreseen.front().proven.reset();
+  result.foreseen.front().predicted_high = Bytes::gib(70);
+  const std::string text = fit_to_text(result, {});
+  EXPECT_NE(text.find("- (?)  x1.00  same"), std::string::npos) << text;
+  EXPECT_EQ(text.find("(±2%)"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::string(48, ' ') + "(1862 MiB to 70.00 GiB: only its\n"), std::string::npos) << text;
 }
 
 TEST(FitText, a_long_plan_is_wrapped_within_its_column) {

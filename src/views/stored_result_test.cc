@@ -63,10 +63,6 @@ constexpr auto kDisplayOnly = std::to_array<std::string_view>({
 
 // Written from other members, and made anew of them.
 constexpr auto kDerived = std::to_array<std::string_view>({
-    "fit.lost[].predicted.high_bytes",
-    "fit.lost[].predicted.low_bytes",
-    "fit.plans[].predicted.high_bytes",
-    "fit.plans[].predicted.low_bytes",
     "losses[].severity",
     "losses[].text",
     "module_branches[].freed_bytes",

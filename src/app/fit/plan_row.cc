@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices/time_model.h"
+#include "plan/forecast_bounds.h"
 
 namespace vramfit::app {
 namespace {
@@ -48,7 +49,10 @@ std::string why_not_best(const PlanRow& row, const PlanRow& best) {
 
 void predict(const plan::Outlook& outlook, Bytes limit, PlanRow& row) {
   row.predicted = outlook.needs;
-  row.predicted_peak = std::max(outlook.needs, std::min(outlook.uses, limit));
+  row.predicted_peak = plan::peak_on({outlook.needs, outlook.uses}, limit);
+  const plan::Interval interval = plan::find_interval(outlook, limit);
+  row.predicted_low = interval.low;
+  row.predicted_high = interval.high;
   row.predicted_error = plan::error_of(outlook.made_by);
   row.predicted_by = plan::name(outlook.made_by);
 }

@@ -39,6 +39,7 @@
 #include "facts/job_builder.h"
 #include "ingest/plan_file.h"
 #include "job/warm_runner.h"
+#include "plan/forecast_bounds.h"
 #include "plan/search/candidate.h"
 #include "plan/stream/player.h"
 #include "plan/techniques/registry.h"
@@ -223,6 +224,8 @@ class Comparison {
     line["played"] = {{"uses", played.outlook.uses.count()},
                       {"needs", played.outlook.needs.count()},
                       {"by", plan::name(played.outlook.made_by)},
+                      {"low", plan::find_interval(played.outlook, kPlenty).low.count()},
+                      {"high", plan::find_interval(played.outlook, kPlenty).high.count()},
                       {"reserved", (played.outlook.uses - job_.overhead).count()},
                       {"allocated", played.outlook.allocated.count()}};
     line["play_seconds"] = seconds;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "devices/time_model.h"
+#include "plan/forecast_bounds.h"
 #include "plan/measured_shares.h"
 
 namespace vramfit::plan {
@@ -101,6 +102,14 @@ MadeBy find_way(const model::Job& job, const Target& target, const std::vector<A
     ++(axes[i].technique->is_foretold_unmeasured() ? runs.missed_lives : runs.missed_sizes);
   }
   return played_by(changes, runs);
+}
+
+// Whether nothing that the plan does makes any moment hold more.
+bool only_lets_go(const std::vector<Axis>& axes, const std::vector<std::uint8_t>& levels) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (levels[i] > 0 && !axes[i].technique->only_lets_go()) return false;
+  }
+  return true;
 }
 
 // With batches so small that the loss is a single chunk, training computes it as it would without the technique.
@@ -200,6 +209,37 @@ std::vector<Axis> thin_out(std::vector<Axis> axes) {
   return axes;
 }
 
+std::optional<Outlook> play_with(Untold untold, const model::Job& job, const Target& target,
+                                 const std::vector<Axis>& axes, const Candidate& candidate,
+                                 const StreamPlayer& player) {
+  std::optional<Outlook> outlook;
+  if (auto whole = foretell_whole_loss(job, target, axes, candidate.levels)) {
+    whole->forecast.untold = untold;
+    outlook = player.play(whole->forecast, whole->begun);
+  }
+  Foretold foretold = foretell(job, target, axes, candidate.levels);
+  foretold.forecast.untold = untold;
+  if (!outlook) outlook = player.play(foretold.forecast, foretold.begun);
+  if (!outlook) return outlook;
+  outlook->made_by = find_way(job, target, axes, candidate.levels);
+  const Bytes own = player.as_recorded() + job.overhead;
+  keep_within_bounds(job, foretold.forecast, only_lets_go(axes, candidate.levels), own, *outlook);
+  return outlook;
+}
+
+// Where nothing tells when blocks go, the same with all of them gone at once, and with all of them as they were.
+void tell_how_far_untold(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                         const Candidate& candidate, const StreamPlayer& player, Outlook& outlook) {
+  const Foretold foretold = foretell(job, target, axes, candidate.levels);
+  if (foretold.forecast.evaluation_graph >= foretold.begun.evaluation_graph) return;
+  const auto at = [&](Untold untold) -> std::optional<Need> {
+    const auto found = play_with(untold, job, target, axes, candidate, player);
+    return found ? std::optional(Need{found->needs, found->uses}) : std::nullopt;
+  };
+  outlook.at_least = at(Untold::kGoesAtOnce);
+  outlook.at_most = at(Untold::kStays);
+}
+
 }  // namespace
 
 double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast) {
@@ -292,8 +332,15 @@ Explained explain(const model::Job& job, const Target& target, const std::vector
     explained.plan.name += axes[i].technique->describe(change);
   }
   Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
-  const auto played = player != nullptr ? play(job, target, axes, candidate, *player) : std::nullopt;
-  explained.outlook = played ? *played : add_up(job, forecast);
+  auto played = player != nullptr ? play(job, target, axes, candidate, *player) : std::nullopt;
+  if (played) {
+    tell_how_far_untold(job, target, axes, candidate, *player, *played);
+  } else {
+    played = add_up(job, forecast);
+    const Bytes own = add_up(job, start_forecast(job)).uses;
+    keep_within_bounds(job, forecast, only_lets_go(axes, candidate.levels), own, *played);
+  }
+  explained.outlook = *std::move(played);
   explained.effect = forecast.effect;
   explained.time_factor = time_factor_of(job, target, forecast);
   explained.consequences = std::move(forecast.consequences);
@@ -312,16 +359,7 @@ std::optional<std::vector<Life>> foretell_lives(const model::Job& job, const Tar
 
 std::optional<Outlook> play(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                             const Candidate& candidate, const StreamPlayer& player) {
-  std::optional<Outlook> outlook;
-  if (const auto whole = foretell_whole_loss(job, target, axes, candidate.levels)) {
-    outlook = player.play(whole->forecast, whole->begun);
-  }
-  if (!outlook) {
-    const Foretold foretold = foretell(job, target, axes, candidate.levels);
-    outlook = player.play(foretold.forecast, foretold.begun);
-  }
-  if (outlook) outlook->made_by = find_way(job, target, axes, candidate.levels);
-  return outlook;
+  return play_with(Untold::kGuessed, job, target, axes, candidate, player);
 }
 
 }  // namespace vramfit::plan

@@ -211,6 +211,7 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
     for (auto& stage : reshaping.shares[VF_PHASE_TRAIN])
       stage[static_cast<std::size_t>(BlockOwner::kGradients)] = share;
   }
+  reshaping.untold = forecast.untold;
   reshaping.drops_evaluation_graphs = forecast.evaluation_graph < begun.evaluation_graph;
   for (const int phase : {VF_PHASE_VALIDATE, VF_PHASE_TEST}) {  // as above: the share of the graph is no size
     for (auto& stage : reshaping.shares[static_cast<std::size_t>(phase)]) {
@@ -249,7 +250,9 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   }
   if (reshaping.releases_gradients) release_gradients_at_once(stream, lives);
   if (reshaping.state_at_once > 0) take_turns(stream, reshaping.state_at_once, lives);
-  if (reshaping.drops_evaluation_graphs) drop_graphs_of_evaluations(stream, reshaping.without_graph, lives);
+  if (reshaping.drops_evaluation_graphs) {
+    drop_graphs_of_evaluations(stream, reshaping.without_graph, reshaping.untold, lives);
+  }
   if (!reshaping.repeated.empty()) {
     Reshaping repeating = reshaping;
     repeating.asked = reshaping.as_asked ? &asked : nullptr;

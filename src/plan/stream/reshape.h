@@ -55,6 +55,7 @@ struct Reshaping {
   bool offloads = false;
   std::int64_t logits = 0;  // of a loss in chunks, which keeps them where they are; 0: none
   bool drops_evaluation_graphs = false;
+  Untold untold = Untold::kGuessed;
   // A run whose evaluations kept no graph: it shows when a forward needs a block last. Null where there is none but
   // the stream itself.
   const model::AllocationStream* without_graph = nullptr;

@@ -9,8 +9,9 @@
 namespace vramfit::plan {
 
 // `shown`: a run under no_grad, which shows when a block was needed last; null: a block goes with the module around it.
+// What no module made may be the graph's or the script's, and nothing tells which: `untold` says what becomes of it.
 void drop_graphs_of_evaluations(const model::AllocationStream& stream, const model::AllocationStream* shown,
-                                std::vector<Life>& lives);
+                                Untold untold, std::vector<Life>& lives);
 
 }  // namespace vramfit::plan
 

@@ -73,6 +73,52 @@ TEST(WithoutGraph, a_block_goes_when_a_run_under_no_grad_let_it_go) {
       << "what the script has stays as it was";
 }
 
+// Two batches of an evaluation that is written with functions; the graph keeps all until event 40:
+//   a batch of 8 | five results of 10, of no module | a batch of 8 | five results of 10
+model::AllocationStream evaluation_by_functions() {
+  model::AllocationStream stream;
+  for (model::StreamTime born = 0; born < 12; ++born) {
+    const bool is_batch = born % 6 == 0;
+    stream.blocks.push_back({born, 40, -1, (is_batch ? 8 : 10) * kOneMib, VF_PHASE_VALIDATE,
+                             is_batch ? std::uint8_t{VF_STAGE_INPUT} : std::uint8_t{VF_STAGE_FORWARD},
+                             is_batch ? BlockOwner::kInputs : BlockOwner::kActivations});
+  }
+  return stream;
+}
+
+TEST(WithoutGraph, of_what_no_module_made_the_last_is_taken_to_be_the_scripts) {
+  const model::AllocationStream stream = evaluation_by_functions();
+  const model::Job job = example_job();
+  Forecast forecast = with_no_grad(job);
+  const auto found = [&](Untold untold) {
+    forecast.untold = untold;
+    return deaths(reshape(stream, find_reshaping(job, forecast, start_forecast(job), stream)));
+  };
+  const auto after = [](model::StreamTime event) { return at_event(event) + 1; };
+  const PlayTime kept = at_event(40);
+  EXPECT_EQ(found(Untold::kGuessed), (std::vector<PlayTime>{after(6), after(4), after(5), kept, kept, kept, kept,
+                                                            after(10), after(11), kept, kept, kept}))
+      << "a batch goes when the next one comes; a result after three others";
+  EXPECT_EQ(found(Untold::kGoesAtOnce),
+            (std::vector<PlayTime>{after(5), after(2), after(3), after(4), after(5), after(5), kept, after(8), after(9),
+                                   after(10), after(11), after(11)}));
+  EXPECT_EQ(found(Untold::kStays), std::vector<PlayTime>(12, kept));
+}
+
+// The first of three cells of a recurrence hands its state to the second call, not to the last.
+TEST(WithoutGraph, of_a_module_that_is_called_often_each_call_lets_go) {
+  model::AllocationStream stream;
+  stream.modules = {{"cell", -1, base::Bytes::mib(1), 2}};
+  for (model::StreamTime born = 0; born < 6; ++born) {
+    stream.blocks.push_back({born, 40, 0, (born % 2 == 0 ? 10 : 1) * kOneMib, VF_PHASE_VALIDATE, VF_STAGE_FORWARD,
+                             BlockOwner::kActivations});
+  }
+  const model::Job job = example_job();
+  const auto lives = reshape(stream, find_reshaping(job, with_no_grad(job), start_forecast(job), stream));
+  const auto after = [](model::StreamTime event) { return at_event(event) + 1; };
+  EXPECT_EQ(deaths(lives), (std::vector<PlayTime>{after(1), after(3), after(3), after(5), after(5), at_event(40)}));
+}
+
 TEST(WithoutGraph, training_keeps_its_graph) {
   model::AllocationStream stream = evaluation_with_graph();
   for (model::StreamBlock& block : stream.blocks) block.phase = VF_PHASE_TRAIN;

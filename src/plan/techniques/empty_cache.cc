@@ -30,6 +30,8 @@ class EmptyCache final : public Technique {
     return {{std::string(id()), {{"before", std::vector<std::string>{"validate"}}}}};
   }
 
+  bool only_lets_go() const override { return true; }
+
   void predict(const model::Job&, const Target&, const model::Change&, Forecast& forecast) const override {
     forecast.cache_scale *= kCacheLeftByEmptying;
     forecast.empties_cache = true;

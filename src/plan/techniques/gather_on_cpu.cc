@@ -28,6 +28,8 @@ class GatherOnCpu final : public Technique {
 
   // The pile goes, but for the last batch's share, which lies on the card until the next one comes. What the script
   // makes of it after the last batch (it is concatenated, compared) is then made on the CPU.
+  bool only_lets_go() const override { return true; }
+
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     for (model::StagePeak& moment : forecast.stage_peaks) {
       moment.holdings.gathered = std::min(moment.holdings.gathered, job.gathered->per_batch);

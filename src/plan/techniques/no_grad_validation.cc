@@ -32,6 +32,8 @@ class NoGradValidation final : public Technique {
   }
   bool is_foretold_unmeasured() const override { return true; }
 
+  bool only_lets_go() const override { return true; }
+
   void predict(const model::Job& job, const Target&, const model::Change&, Forecast& forecast) const override {
     for (model::StagePeak& moment : forecast.stage_peaks) {
       if (!is_evaluation(moment)) continue;

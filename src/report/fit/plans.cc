@@ -12,8 +12,11 @@
 namespace vramfit::report {
 namespace {
 
+using base::Bytes;
 using model::FitResult;
 using model::PlanRow;
+
+constexpr double kRoundedError = 0.005;  // errors are shown in whole percents
 
 constexpr std::size_t kShownLosers = 8;
 constexpr std::size_t kShownPlans = 5;  // so that an answer fits one screen
@@ -28,10 +31,21 @@ bool is_doubtful(const PlanRow& row) {
   return promises && row.equivalence && row.equivalence->sameness == model::Sameness::kNotChecked;
 }
 
+// Whether something about this very plan is not known, beside how far such predictions are off.
+bool is_wide(const PlanRow& row) {
+  const auto share = [&](Bytes bytes) {
+    return static_cast<double>(bytes.count()) / static_cast<double>(row.predicted_peak.count());
+  };
+  const double widest = std::max(1 - share(row.predicted_low), share(row.predicted_high) - 1);
+  return widest > row.predicted_error + kRoundedError;
+}
+
 // Of what was not run "-", and by how much its prediction may be off: "- (±2%)". Results of before do not tell that.
 std::string proven_or_error(const PlanRow& row, bool was_run) {
   if (was_run) return to_string(row.proven->device);
-  return row.predicted_error > 0 ? fmt::format("- (±{:.0f}%)", 100 * row.predicted_error) : "-";
+  if (row.predicted_error <= 0) return "-";
+  if (is_wide(row)) return "- (?)";
+  return fmt::format("- (±{:.0f}%)", 100 * row.predicted_error);
 }
 
 std::string numbers_of(const PlanRow& row, std::size_t rank) {
@@ -106,6 +120,11 @@ void add_plans(std::string& text, const FitResult& result, bool tells_all) {
   for (const PlanRow& row : result.foreseen) {
     if (shown++ >= most) break;
     text += numbers_of(row, shown) + in_name_column(row.plan.name) + "\n";
+    if (row.predicted_error > 0 && is_wide(row)) {
+      const std::string range = fmt::format("({} to {}: only its run tells what the script keeps)",
+                                            to_string(row.predicted_low), to_string(row.predicted_high));
+      text += std::string(kNameColumn, ' ') + in_name_column(range) + "\n";
+    }
   }
   std::string legend = "peaks on the device; time of a step against now, from a model";
   if (!result.foreseen.empty()) legend += legend_of_foreseen(result.foreseen.front());
