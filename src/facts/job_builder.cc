@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "facts/allocation_stream.h"
+#include "facts/module_calls.h"
 #include "facts/recordings.h"
 #include "liveness/step_memory.h"
 #include "model/number_text.h"
@@ -93,7 +94,10 @@ void add_phases(const model::RunResult& result, model::Job& job) {
 }
 
 void add_stream(const RunFacts& facts, const model::RunResult& result, model::Job& job) {
-  if (auto stream = find_allocation_stream(facts, job.device, result.torch)) job.streams[""] = std::move(stream);
+  auto stream = find_allocation_stream(facts, job.device, result.torch);
+  if (stream == nullptr) return;
+  add_up_calls(*stream, job.levels);
+  job.streams[""] = std::move(stream);
 }
 
 // The least that a step took at its most, once the first one had made the optimizer's state: little has piled up then.

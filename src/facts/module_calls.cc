@@ -19,16 +19,26 @@ struct Piece {
   std::size_t count() const { return to - from; }
 };
 
-// By module. Of the second pass: the meter looks at the second forward last.
-std::vector<std::vector<Piece>> find_pieces(const AllocationStream& stream) {
-  std::vector<std::vector<Piece>> pieces(stream.modules.size());
-  if (stream.passes.empty()) return pieces;
-  const model::StreamPass& pass = stream.passes[std::min<std::size_t>(1, stream.passes.size() - 1)];
+// The second: the meter looks at the second forward last.
+const model::StreamPass& metered_pass(const AllocationStream& stream) {
+  return stream.passes[std::min<std::size_t>(1, stream.passes.size() - 1)];
+}
+
+// Of its forward.
+Piece blocks_of(const AllocationStream& stream, const model::StreamPass& pass) {
   const auto place = [&](model::StreamTime at) {
     const auto found = std::ranges::lower_bound(stream.blocks, at, {}, &StreamBlock::born);
     return static_cast<std::size_t>(found - stream.blocks.begin());
   };
-  for (std::size_t i = place(pass.begin), to = place(pass.turn); i < to; ++i) {
+  return {place(pass.begin), place(pass.turn)};
+}
+
+// By module.
+std::vector<std::vector<Piece>> find_pieces(const AllocationStream& stream) {
+  std::vector<std::vector<Piece>> pieces(stream.modules.size());
+  if (stream.passes.empty()) return pieces;
+  const Piece all = blocks_of(stream, metered_pass(stream));
+  for (std::size_t i = all.from; i < all.to; ++i) {
     for (std::int32_t m = stream.blocks[i].module; m >= 0; m = stream.modules[static_cast<std::size_t>(m)].parent) {
       std::vector<Piece>& of_module = pieces[static_cast<std::size_t>(m)];
       if (of_module.empty() || of_module.back().to != i) of_module.push_back({i, i});
@@ -82,6 +92,35 @@ void find_module_calls(const std::vector<ModuleReading>& readings, AllocationStr
     module.blocks_of_call = blocks_of_call(stream, pieces[m], of_call, calls);
     if (module.blocks_of_call == 0) continue;
     module.output = base::Bytes(std::llround(static_cast<double>(module.output.count()) / calls));
+  }
+}
+
+void add_up_calls(const AllocationStream& stream, std::vector<model::BlockLevel>& levels) {
+  if (stream.passes.empty()) return;
+  const model::StreamPass& pass = metered_pass(stream);
+  const Piece all = blocks_of(stream, pass);
+  struct Sum {
+    std::int64_t blocks = 0, held = 0;
+  };
+  std::vector<Sum> sums(stream.modules.size());
+  for (std::size_t i = all.from; i < all.to; ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    const bool is_held = block.died > pass.turn && block.died <= pass.end;
+    for (std::int32_t m = block.module; m >= 0; m = stream.modules[static_cast<std::size_t>(m)].parent) {
+      Sum& sum = sums[static_cast<std::size_t>(m)];
+      ++sum.blocks;
+      sum.held += is_held ? block.bytes : 0;
+    }
+  }
+  for (model::BlockLevel& level : levels) {
+    for (model::ModuleBlock& block : level.blocks) {
+      const auto module = std::ranges::find(stream.modules, block.name, &model::StreamModule::name);
+      if (module == stream.modules.end() || module->blocks_of_call == 0) continue;
+      const Sum& sum = sums[static_cast<std::size_t>(module - stream.modules.begin())];
+      block.calls = std::max<std::int64_t>(1, sum.blocks / static_cast<std::int64_t>(module->blocks_of_call));
+      block.saved = base::Bytes(sum.held);
+      block.output = std::min(base::Bytes(module->output.count() * block.calls), block.saved);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/allocation_stream.h"
+#include "model/job.h"
 
 namespace vramfit::facts {
 
@@ -22,6 +23,10 @@ struct ModuleReading {
 
 // Sets blocks_of_call and, of those that are called several times, the output of a call. `readings`: by module.
 void find_module_calls(const std::vector<ModuleReading>& readings, model::AllocationStream& stream);
+
+// What the meter saw of one forward of the root, made what a step's calls hold, of blocks that are called several
+// times.
+void add_up_calls(const model::AllocationStream& stream, std::vector<model::BlockLevel>& levels);
 
 }  // namespace vramfit::facts
 

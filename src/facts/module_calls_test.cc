@@ -73,5 +73,23 @@ TEST(ModuleCalls, leave_no_work_space_of_a_library) {
   EXPECT_EQ(stream.modules[0].blocks_of_call, 0U) << "30 MiB are left, in two pieces of one call";
 }
 
+// The meter saw one letter; a step has three.
+TEST(ModuleCalls, of_a_step_hold_so_many_times_what_one_forward_of_the_root_holds) {
+  model::AllocationStream stream = stream_of({0, 0, 1, 0, 0, 1, 0, 0, 1}, 10);
+  find_module_calls({{Bytes::mib(20), 1}, {Bytes::mib(10), 1}}, stream);
+  model::ModuleBlock cell, other;
+  cell.name = "cell";
+  other.name = "other";
+  cell.saved = other.saved = Bytes::mib(20);
+  cell.output = other.output = Bytes::mib(6);
+  std::vector<model::BlockLevel> levels = {{{cell, other}}};
+  add_up_calls(stream, levels);
+  const model::ModuleBlock& found = levels.front().blocks[0];
+  EXPECT_EQ(found.calls, 3);
+  EXPECT_EQ(found.saved, Bytes::mib(60));
+  EXPECT_EQ(found.output, Bytes::mib(18));
+  EXPECT_EQ(levels.front().blocks[1], other) << "called once, as far as anybody knows";
+}
+
 }  // namespace
 }  // namespace vramfit::facts

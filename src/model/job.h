@@ -35,8 +35,9 @@ struct ModuleBlock {
   std::string name;  // as in named_modules() of the root module
   std::string class_name;
   std::int64_t parameters = 0;
-  Bytes saved;              // activations its forward left alive, its output included
+  Bytes saved;              // activations its forwards of a step left alive, their output included
   Bytes output;             // of those, what stays alive when the block is checkpointed
+  std::int64_t calls = 1;   // in a step; each is run again by itself
   double forward_macs = 0;  // multiply-adds of one forward
   bool operator==(const ModuleBlock&) const = default;
 };

@@ -30,8 +30,10 @@ double worth(const model::ModuleBlock& block) {
 Bytes activation_peak(std::span<const model::ModuleBlock> blocks, std::span<const std::string> checkpointed) {
   Bytes kept, peak;
   for (const model::ModuleBlock& block : blocks) {
-    peak = std::max(peak, kept + block.saved);
-    kept += contains(checkpointed, block.name) ? block.output : block.saved;
+    const bool is_again = contains(checkpointed, block.name);
+    const Bytes of_call(block.saved.count() / std::max<std::int64_t>(block.calls, 1));
+    peak = std::max(peak, kept + (is_again ? std::min(block.output + of_call, block.saved) : block.saved));
+    kept += is_again ? block.output : block.saved;
   }
   return std::max(peak, kept);
 }

@@ -39,6 +39,15 @@ TEST(Checkpointing, the_last_block_alone_frees_next_to_nothing) {
   EXPECT_EQ(activation_peak(level.blocks, std::vector<std::string>{"layer.3"}), Bytes::mib(400));
 }
 
+// Four calls that hold 400 and hand on 40: 40 and one call's 100 while it is run again.
+TEST(Checkpointing, of_a_block_that_is_called_often_one_call_at_a_time_is_run_again) {
+  model::ModuleBlock cell = block("cell", 400, 40);
+  const std::vector<std::string> names = {"cell"};
+  EXPECT_EQ(activation_peak(std::vector{cell}, names), Bytes::mib(400));
+  cell.calls = 4;
+  EXPECT_EQ(activation_peak(std::vector{cell}, names), Bytes::mib(140));
+}
+
 TEST(Checkpointing, sets_grow_and_contain_each_other) {
   const auto sets = growing_sets(equal_blocks(12));
   std::vector<std::size_t> sizes;
