@@ -12,7 +12,8 @@ namespace {
 using WordsOfSentence = std::initializer_list<std::string_view>;
 
 constexpr std::size_t kFewestWords = 3;
-constexpr std::size_t kFewWords = 9;  // so few need one word of grammar, more need two
+constexpr std::size_t kLongestSentence = 1500;  // bytes
+constexpr std::size_t kFewWords = 9;            // so few need one word of grammar, more need two
 
 // What holds sentences together, and tables, logs and code have not.
 bool is_grammar(std::string_view word) {
@@ -406,7 +407,9 @@ std::vector<Sentence> split_sentences(std::string_view raw, std::int64_t line, s
   Before passed;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = end_of_sentence(text, at, passed);
-    if (length > 0) take(at + length);
+    // Words without an end are none: what looks for one word behind another would go through all of them for each.
+    const bool is_too_long = at - begin >= kLongestSentence && is_blank(text[at]);
+    if (length > 0 || is_too_long) take(at + length);
     const std::size_t next = at + std::max<std::size_t>(length, 1);
     passed.pass(text.substr(at, next - at));
     at = next;

@@ -53,6 +53,19 @@ TEST(Mood, is_of_the_sentence_and_not_of_its_words) {
   EXPECT_EQ(mood("How much memory does it need?"), Mood::kAsked);
 }
 
+TEST(Sentence, without_an_end_is_cut) {
+  std::string text;
+  while (text.size() < 100000) text += "it takes 5 MB more, and then the rest, ";
+  const auto sentences = split_sentences(text, 1, 1);
+  EXPECT_GT(sentences.size(), 20u);
+  std::size_t words = 0;
+  for (const Sentence& sentence : sentences) {
+    EXPECT_LT(sentence.text.size(), 1600u);
+    words += sentence.words.size();
+  }
+  EXPECT_EQ(words, 11 * ((text.size() + 38) / 39));
+}
+
 TEST(ToldMemory, rises_in_whatever_order_and_tense) {
   for (const char* text :
        {"Each time I call predict() the VRAM usage went up a little.", "RAM: steadily increasing.",
