@@ -238,6 +238,8 @@ NOT_SAID_WELL = {
     "a_card_at_the_brim": "step 4 loss 0.2\nMy VRAM is at 15.8/16 GB and each step takes a minute.\n",
     "a_machine_that_freezes": "epoch 1 loss 0.8\nThen the whole desktop freezes and I have to restart it.\n",
     "a_second_start": "JAX takes too much memory: a second run can't start on the same GPU.\nepoch 1 loss 0.4\n",
+    "a_cure_beside_a_word_of_pages": "It was fixed with --shm-size=8g, as the documentation says.\n",
+    "a_title_that_is_underlined": "Leak in the sampler\n===================\n\nGPU memory climbs with every call.\n",
     "a_reason_that_is_asked_for": "epoch 2 loss 0.4\nWhy does memory usage double in the second epoch?\n",
 }
 
@@ -253,10 +255,6 @@ WELL = {
         '        and "out of memory" in error.args[0]\n    )\n'
     ),
     "praise": "With this release there is no VRAM leak anymore, thanks!\n",
-    "a_page": (
-        "When memory runs out\n--------------------\n\n**Several servers on one card.**\n  Give each a share, so that "
-        "none of them runs out of memory.\n"
-    ),
     "a_daemons_error": "docker: Error response from daemon: pull access denied for trainer, it does not exist.\n",
     "a_question": "How much VRAM does it take to fine-tune the small model? Is a card with 12 GB enough?\n",
     "a_wish": "When a job is killed by the OOM killer, the scheduler should say so.\n",

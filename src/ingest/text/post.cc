@@ -45,12 +45,6 @@ class PostReader final : public TextReader {
       ++document_marks_;
       is_page_ = is_page_ || (is_heading(line.whole) && !contains_ignoring_case(line.whole, "happen"));
     }
-    if (is_ruler(line.whole) && underlines_a_title(line)) {
-      ++document_marks_;
-      is_page_ = true;
-      end_paragraph(sink);
-      return;
-    }
     if (is_heading(line.whole) && is_of_report(line.whole)) is_report_ = true;
     if (is_heading(line.whole)) {
       end_paragraph(sink);
@@ -131,8 +125,11 @@ class PostReader final : public TextReader {
              (at.file == file_ && well_.contains(at.line) && !in_trouble_.contains(at.line));
     });
     std::erase_if(evidence.memory_words, is_no_report);
+    // What cured it holds an all-clear back, wherever it stands.
     std::erase_if(evidence.remarks, [&](const model::Remarkable& remark) {
-      return remark.kind.starts_with("told_") && (is_aside(remark.at) || (is_general && remark.at.file == file_));
+      const bool is_sign = remark.kind.starts_with("told_") && !remark.kind.starts_with("told_cause_") &&
+                           remark.kind != "told_memory_cured";
+      return is_sign && (is_aside(remark.at) || (is_general && remark.at.file == file_));
     });
     std::erase_if(evidence.supposed, [&](const model::SourceLine& at) { return is_aside(at); });
     std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_aside(at); });
@@ -157,14 +154,6 @@ class PostReader final : public TextReader {
   }
 
  private:
-  // "Common causes" and as many hyphens below it: the markup of a page. Logs part their lines by longer rulers.
-  static bool underlines_a_title(const LogLine& line) {
-    std::string_view before = line.before;
-    const std::string above = take_line_above(before);
-    const std::string_view title = trim(above);
-    return title.size() == trim(line.whole).size() && !is_ruler(title) && is_letter(title[0]) && !ends_sentence(title);
-  }
-
   enum class Example { kNone, kAnnounced, kBegun };
 
   static bool ends_sentence(std::string_view text) {

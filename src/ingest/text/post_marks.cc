@@ -25,13 +25,6 @@ bool is_heading(std::string_view line) {
   return text.ends_with(':') && std::ranges::count(text, ' ') < 5 && !text.contains('"');
 }
 
-bool is_ruler(std::string_view line) {
-  constexpr std::size_t kShortest = 6;
-  const std::string_view text = trim(line);
-  return text.size() >= kShortest && std::string_view("-=~").contains(text[0]) &&
-         text.find_first_not_of(text[0]) == kNowhere;
-}
-
 bool is_wish(std::string_view heading) {
   static constexpr auto kWishes = std::to_array<std::string_view>(
       {"expected behavio", "expected result", "expected outcome", "desired", "should happen", "propos", "suggest",

@@ -12,8 +12,6 @@ bool names_a_failure(std::string_view text);
 
 // "## Expected behavior", "**Proposal**", "Suggested content:"
 bool is_heading(std::string_view line);
-// A line of hyphens, equals signs or tildes alone.
-bool is_ruler(std::string_view line);
 // Of what is to be one day.
 bool is_wish(std::string_view heading);
 // Of a form in which a failure is reported.
