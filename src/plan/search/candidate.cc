@@ -80,12 +80,17 @@ Foretold foretell(const model::Job& job, const Target& target, const std::vector
   return {std::move(forecast), std::move(begun)};
 }
 
-// Whether a run with this change alone would tell what it does to memory, and there was no such run.
+// Whether a run with this change alone would tell what it does to memory, and there was no such run, or it was of
+// another option of the technique, whose shares are all that is known of this one.
 bool is_unmeasured(const model::Job& job, const Target& target, const Technique& technique,
                    const model::Change& change) {
   if (technique.find_all_measurable(job, target).empty()) return false;
-  return std::ranges::none_of(job.streams,
-                              [&](const auto& each) { return is_measured_by(each.first, change.technique); });
+  const bool was_run =
+      std::ranges::any_of(job.streams, [&](const auto& each) { return is_measured_by(each.first, change.technique); });
+  if (!was_run) return true;
+  Forecast alone = start_forecast(job);
+  technique.predict(job, target, change, alone);
+  return find_best_run(alone).empty();
 }
 
 // How a candidate is foretold that is played.
@@ -97,8 +102,10 @@ MadeBy find_way(const model::Job& job, const Target& target, const std::vector<A
     if (levels[i] == 0) continue;
     const model::Change& change = axes[i].options[levels[i] - 1];
     ++changes;
-    runs.made += job.streams.contains(measured_key(change)) ? 1 : 0;
-    if (!is_unmeasured(job, target, *axes[i].technique, change)) continue;
+    if (!is_unmeasured(job, target, *axes[i].technique, change)) {
+      runs.made += job.streams.contains(measured_key(change)) ? 1 : 0;
+      continue;
+    }
     ++(axes[i].technique->is_foretold_unmeasured() ? runs.missed_lives : runs.missed_sizes);
   }
   return played_by(changes, runs);

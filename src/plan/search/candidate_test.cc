@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "plan/techniques/registry.h"
 #include "plan/testing/example_job.h"
+#include "plan/testing/technique_jobs.h"
 
 namespace vramfit::plan {
 namespace {
@@ -84,6 +86,50 @@ TEST(Candidates, a_space_too_large_is_thinned_but_keeps_its_strongest_options) {
   const auto axes = build_axes(job, target, all_techniques());
   EXPECT_LT(build_candidates(job, target, axes).size(), 60001U);
   EXPECT_EQ(model::find_integer(axes[0].options.back(), "micro_batch"), 1);
+}
+
+// Four batches of an evaluation that is written with functions and keeps all: 2000 MiB beside 100 of weights.
+model::Job job_with_graphs() {
+  model::Job job = evaluating_job();
+  job.validates_with_gradients = true;
+  model::AllocationStream stream;
+  constexpr std::int64_t kMib = 1 << 20;
+  stream.blocks.push_back({0, model::kStreamEnd, -1, 400 * kMib, 0, 0, model::BlockOwner::kWeights});
+  for (model::StreamTime born = 1; born <= 20; ++born) {
+    stream.blocks.push_back(
+        {born, 40, -1, 100 * kMib, VF_PHASE_TEST, VF_STAGE_FORWARD, model::BlockOwner::kActivations});
+  }
+  stream.peak_reserved = Bytes::mib(2400);
+  job.streams[""] = std::make_shared<model::AllocationStream>(std::move(stream));
+  return job;
+}
+
+Outlook outlook_of(const model::Job& job, const Technique& technique, std::uint8_t level) {
+  const Target target = example_target();
+  const std::vector<Axis> axes = {{&technique, technique.options(job, target)}};
+  Candidate candidate;
+  candidate.levels = {level};
+  const StreamPlayer player(job);
+  EXPECT_TRUE(player.is_sound());
+  return explain(job, target, axes, candidate, &player).outlook;
+}
+
+TEST(Candidates, what_no_grad_leaves_is_a_range_where_nothing_tells_what_the_script_keeps) {
+  const model::Job job = job_with_graphs();
+  const Outlook outlook = outlook_of(job, no_grad_validation(), 1);
+  EXPECT_EQ(outlook.made_by, MadeBy::kUnmeasuredLives);
+  ASSERT_TRUE(outlook.at_least && outlook.at_most);
+  EXPECT_LT(outlook.at_least->uses, outlook.uses);
+  EXPECT_EQ(outlook.at_most->uses, Bytes::mib(2400) + job.overhead) << "the job as it is";
+  EXPECT_EQ(outlook.ceiling, outlook.at_most->uses);
+}
+
+TEST(Candidates, an_option_that_another_options_run_was_made_of_is_foretold_as_unmeasured) {
+  model::Job job = job_with_graphs();
+  add_measured(job, "half_evaluation", Bytes::mib(1300), Bytes::mib(400));
+  job.streams["half_evaluation"] = job.streams[""];
+  EXPECT_EQ(outlook_of(job, half_evaluation(), 1).made_by, MadeBy::kOwnRun);
+  EXPECT_EQ(outlook_of(job, half_evaluation(), 2).made_by, MadeBy::kUnmeasuredSizes) << "with weights in half too";
 }
 
 }  // namespace

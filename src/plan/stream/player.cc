@@ -84,9 +84,23 @@ const std::vector<std::int64_t>& StreamPlayer::asked_of(const model::AllocationS
   return known->second;
 }
 
+// Each run is played by what makes it come out as it was recorded, as the job's own is.
+bool StreamPlayer::is_asked(const model::AllocationStream& stream) const {
+  if (!as_asked_ || &stream == find_stream(job_, "")) return as_asked_;
+  const auto [known, is_new] = is_asked_.try_emplace(&stream, true);
+  if (!is_new) return known->second;
+  std::vector<PlayTime> emptied;
+  for (const model::StreamTime moment : stream.emptied) emptied.push_back(at_event(moment));
+  Reshaping reshaping = find_reshaping(job_, start_forecast(job_), start_forecast(job_), stream);
+  reshaping.asked = &asked_of(stream);
+  const auto lives = reshape(stream, reshaping);
+  known->second = is_near(run(order(lives, emptied), lives.size(), {}).reserved, stream.peak_reserved);
+  return known->second;
+}
+
 model::AllocationStream StreamPlayer::as_played(const model::AllocationStream& stream) const {
   model::AllocationStream played = stream;
-  if (!as_asked_) return played;
+  if (!is_asked(stream)) return played;
   const std::vector<std::int64_t>& asked = asked_of(stream);
   for (std::size_t i = 0; i < asked.size(); ++i) played.blocks[i].bytes = asked[i];
   return played;
@@ -97,6 +111,7 @@ std::optional<StreamPlayer::Reshaped> StreamPlayer::reshape_for(const Forecast& 
   const model::AllocationStream* stream = find_stream(job_, find_best_run(begun));
   if (stream == nullptr) return std::nullopt;
   std::optional<model::AllocationStream> between;
+  const bool as_asked = is_asked(*stream);
   const model::AllocationStream* own = find_stream(job_, "");
   if (begun.inputs_left != begun.inputs_left_measured) {
     between = stream_between(*own, *stream, begun.inputs_left, begun.inputs_left_measured);
@@ -111,7 +126,7 @@ std::optional<StreamPlayer::Reshaped> StreamPlayer::reshape_for(const Forecast& 
     stream = &*spliced;
   }
   Reshaping reshaping = find_reshaping(job_, forecast, begun, *stream);
-  reshaping.as_asked = as_asked_ && !spliced;
+  reshaping.as_asked = as_asked && !spliced;
   if (reshaping.as_asked && !between) reshaping.asked = &asked_of(*stream);
   reshaping.without_graph = find_stream(job_, "no_grad_validation");
   if (begun.measured_with == "autocast")

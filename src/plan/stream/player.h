@@ -55,10 +55,12 @@ class StreamPlayer {
   Bytes find_least(const std::vector<Call>& calls, std::size_t blocks, Setting setting, const Played& free) const;
 
   const std::vector<std::int64_t>& asked_of(const model::AllocationStream& stream) const;
+  bool is_asked(const model::AllocationStream& stream) const;  // it is sound with blocks of what was asked for
   model::AllocationStream as_played(const model::AllocationStream& stream) const;  // its blocks of what was asked for
 
   const model::Job& job_;
   mutable std::map<const model::AllocationStream*, std::vector<std::int64_t>> asked_;  // of the job's own streams
+  mutable std::map<const model::AllocationStream*, bool> is_asked_;                    // of the job's other runs
   allocator::Rules rules_;
   bool is_sound_ = false;
   bool as_asked_ = true;  // it is sound with blocks of what was asked for
