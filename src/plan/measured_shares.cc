@@ -42,4 +42,8 @@ void scale_work_to(const model::StepWork& with, const model::StepWork& without, 
   work.optimizer_launches *= divide(with.optimizer_launches, without.optimizer_launches);
 }
 
+void scale_gathered_graphs(const model::Job& job, double share, model::Holdings& holdings) {
+  if (job.gathered && job.gathered->keeps_graphs) holdings.gathered = scaled(holdings.gathered, share);
+}
+
 }  // namespace vramfit::plan

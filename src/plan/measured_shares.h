@@ -24,6 +24,9 @@ double share_of(base::Bytes with, base::Bytes without);
 // Scales work by what a step of a change's own run asks of the card, against what it asked without.
 void scale_work_to(const model::StepWork& with, const model::StepWork& without, model::StepWork& work);
 
+// Results that an evaluation gathers with their graphs shrink as activations do; others are as the script has them.
+void scale_gathered_graphs(const model::Job& job, double share, model::Holdings& holdings);
+
 }  // namespace vramfit::plan
 
 #endif

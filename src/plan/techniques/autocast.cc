@@ -59,6 +59,7 @@ class Autocast final : public Technique {
       moment.holdings.activations = scaled(moment.holdings.activations, shares.activations);
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, shares.temporaries);
       moment.holdings.weights += shares.half_copies;
+      if (measured == job.measured.end()) scale_gathered_graphs(job, shares.activations, moment.holdings);
       if (moment.phase == model::phase::kTrain && moment.stage == model::stage::kForward)
         forecast.activation_scale *= shares.activations;
     }
@@ -80,8 +81,10 @@ class Autocast final : public Technique {
     Bytes half_copies;  // of the weights
   };
 
+  // Forwards of evaluations are under it too (python/vramfit/apply/autocast.py).
   static Shares assume(const model::StagePeak& moment) {
-    if (!holds_graph(moment)) return {};
+    const bool is_of_forward = holds_graph(moment) || (is_evaluation(moment) && moment.stage == model::stage::kForward);
+    if (!is_of_forward) return {};
     return {kActivationShare, kActivationShare, scaled(moment.holdings.weights, kHalfCopies)};
   }
 

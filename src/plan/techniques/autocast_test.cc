@@ -27,6 +27,22 @@ TEST(Autocast, never_halves_everything) {
   EXPECT_EQ(holdings.activations, Bytes::mib(2600 * 65 / 100));
 }
 
+// Of an evaluation's forwards, too, with the graphs that its results keep.
+TEST(Autocast, halves_what_evaluations_compute) {
+  model::Job job = example_job();
+  job.stage_peaks.back().holdings.gathered = Bytes::mib(1000);
+  const Target target = example_target();
+  const auto evaluation = [&] {
+    const auto change = autocast().options(job, target)[0];
+    return forecast_with(autocast(), job, target, change).stage_peaks.back().holdings;
+  };
+  EXPECT_EQ(evaluation().activations, Bytes::mib(300 * 65 / 100));
+  EXPECT_EQ(evaluation().gathered, Bytes::mib(1000)) << "results are float32 again";
+  job.gathered.emplace();
+  job.gathered->keeps_graphs = true;
+  EXPECT_EQ(evaluation().gathered, Bytes::mib(650));
+}
+
 TEST(Autocast, tells_a_card_without_tensor_cores_that_only_memory_is_saved) {
   Target target = example_target();
   target.card.capability = {6, 1};

@@ -56,6 +56,7 @@ class HalfEvaluation final : public Technique {
         HoldingShares shares = measured_shares(job, id(), moment, {1, 1, kAssumedShare, 1, kAssumedShare});
         shares.weights = 1;  // the recorder's word for half copies is activations
         scale_holdings(moment.holdings, shares);
+        if (!is_measured(job, id())) scale_gathered_graphs(job, shares.activations, moment.holdings);
       }
     }
     if (is_measured(job, id()) && !weights) forecast.measured_with = id();

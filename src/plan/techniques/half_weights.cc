@@ -51,6 +51,7 @@ class HalfWeights final : public Technique {
       moment.holdings.optimizer = scaled(moment.holdings.optimizer, kInHalf);
       moment.holdings.activations = scaled(moment.holdings.activations, shares.activations);
       moment.holdings.temporaries = scaled(moment.holdings.temporaries, shares.temporaries);
+      if (!is_measured(job, id())) scale_gathered_graphs(job, shares.activations, moment.holdings);
     }
     if (is_measured(job, id())) forecast.measured_with = id();
     forecast.gradient_share *= kInHalf;
