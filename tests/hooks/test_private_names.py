@@ -150,3 +150,56 @@ print(len(operators) > 1000, told.count(True) > 50, told == [of_torch.is_view(ea
 
 def test_views_are_known_without_the_name_too(job: Job) -> None:
     assert job.run(VIEWS, cold=True).stdout == "True True True\n"
+
+
+HIDDEN = """
+import sys
+def hide(owner, name):
+    plain = owner.__getattribute__
+    def look(self, asked):
+        if asked == name and "python/vramfit/" in sys._getframe(1).f_code.co_filename:
+            raise AttributeError(name)
+        return plain(self, asked)
+    owner.__getattribute__ = look
+"""
+
+WRAPS = """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+{hiding}
+model = DistributedDataParallel(torch.nn.Linear(4, 4))
+for _ in range(3):
+    model(torch.rand(2, 4)).sum().backward()
+print("trained")
+"""
+
+
+def test_a_model_whose_reducer_is_elsewhere_is_wrapped_as_ever(job: Job) -> None:
+    script = HIDDEN + WRAPS.format(hiding="hide(DistributedDataParallel, 'reducer')")
+    finished = job.run(script, cold=True)
+    assert finished.stdout == "trained\n", finished.stderr
+    assert finished.of_kind("hook_failed") == []
+
+
+def test_a_reducer_that_is_gone_is_told(job: Job) -> None:
+    taking = """
+from vramfit.base import importing
+from vramfit.private import torch as of_torch
+def take_away(torch):
+    of_torch.reducer.name, of_torch.reducer.paths = "gone", ("torch.nn.parallel:DistributedDataParallel.gone",)
+importing._state.watched["torch"].insert(0, take_away)
+"""
+    finished = job.run(taking + WRAPS.format(hiding=""), cold=True)
+    assert finished.stdout == "trained\n", finished.stderr
+    gone = finished.only("name_gone")
+    assert (gone["name"], gone["lost"]) == ("gone", "buckets of gradients have no owner until they are made anew")
+    assert finished.of_kind("hook_failed") == []
+
+
+def test_a_hook_that_fails_leaves_a_model_wrapped_and_is_told(job: Job) -> None:
+    hiding = "torch.cuda.is_initialized = lambda: 1 / 0"
+    finished = job.run(WRAPS.format(hiding=hiding), cold=True)
+    assert finished.stdout == "trained\n", finished.stderr
+    assert {note["where"] for note in finished.of_kind("hook_failed")} >= {"buckets"}

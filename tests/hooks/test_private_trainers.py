@@ -140,3 +140,79 @@ def test_a_trainer_whose_arguments_are_elsewhere_gets_no_batches_of_a_plan(job: 
     finished = job.run(f"{HIDING}hide(of_trainer, 'args')\n{HUGGING_FACE}", MICRO_BATCH, cold=True, timeout=300)
     assert "has a Trainer's arguments elsewhere" in finished.only("plan_refused")["text"]
     assert gone(finished) == {"args"}
+
+
+ACCELERATE = """
+import sys, torch, accelerate
+plain = accelerate.Accelerator.__getattribute__
+def look(self, name):
+    if name == "gradient_state" and "python/vramfit/" in sys._getframe(1).f_code.co_filename:
+        raise AttributeError(name)
+    return plain(self, name)
+accelerate.Accelerator.__getattribute__ = look
+accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+loader = torch.utils.data.DataLoader(torch.randn(32, 4), batch_size=8)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for x in loader:
+    with accelerator.accumulate(model):
+        accelerator.backward(model(x).mean())
+        optimizer.step()
+        optimizer.zero_grad()
+print("trained")
+"""
+
+
+@needs("accelerate")
+def test_an_accelerator_that_keeps_its_state_elsewhere_accumulates_as_ever(job: Job) -> None:
+    finished = job.run(ACCELERATE, cold=True, timeout=300)
+    assert finished.stdout == "trained\n", finished.stderr
+    assert finished.of_kind("hook_failed") == []
+
+
+@needs("accelerate")
+def test_an_accelerator_that_keeps_its_state_elsewhere_gets_no_parts_of_batches(job: Job) -> None:
+    finished = job.run(ACCELERATE, MICRO_BATCH, cold=True, timeout=300)
+    assert "accelerate keeps elsewhere after how many batches a step is due" in finished.only("plan_refused")["text"]
+
+
+VLLM = {
+    "vllm/__init__.py": "__version__ = '0.99'\n",
+    "vllm/config.py": "class CacheConfig:\n    block_size = 16\n",
+    "vllm/v1/__init__.py": "",
+    "vllm/v1/worker/__init__.py": "",
+    "vllm/v1/worker/gpu_model_runner.py": (
+        "class GPUModelRunner:\n    model_memory_usage = 2\n    def capture_model(self):\n        return 1\n"
+    ),
+    "vllm/v1/worker/gpu_worker.py": (
+        "from vllm.config import CacheConfig\n"
+        "from vllm.v1.worker.gpu_model_runner import GPUModelRunner\n"
+        "class Worker:\n"
+        "    def __init__(self):\n"
+        "        self.cache_config, self.model_runner, self.device = CacheConfig(), GPUModelRunner(), None\n"
+        "        self.peak_activation_memory, self.non_torch_memory = 3, 4\n"
+        "        self.available_kv_cache_memory_bytes = 5\n"
+        "    def compile_or_warm_up_model(self):\n"
+        "        return 'warm'\n"
+    ),
+}
+
+
+def test_blocks_that_vllm_counts_elsewhere_are_told_as_gone(job: Job) -> None:
+    """A package laid out as vLLM is, whose count of blocks has another name."""
+    writes = "import os, sys\n" + "".join(
+        f"os.makedirs(os.path.dirname({name!r}), exist_ok=True); open({name!r}, 'w').write({text!r})\n"
+        for name, text in VLLM.items()
+    )
+    script = writes + (
+        "sys.path.insert(0, os.getcwd())\nimport torch\nfrom vllm.v1.worker.gpu_worker import Worker\n"
+        "print(Worker().compile_or_warm_up_model())\n"
+    )
+    finished = job.run(script, cold=True, timeout=300)
+    assert finished.stdout == "warm\n", finished.stderr
+    lost = {note["name"]: note["lost"] for note in finished.of_kind("name_gone")}
+    assert lost == {"num_gpu_blocks": "how many tokens its cache holds is not told"}
+    told = finished.only("server_memory")
+    assert (told["framework"], told["weights_bytes"], told.get("kv_tokens")) == ("vLLM", 2, None)
+    assert finished.of_kind("hook_failed") == []

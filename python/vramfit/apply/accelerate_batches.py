@@ -19,7 +19,8 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any, Protocol
 
 from vramfit.apply.split_sampler import Share
-from vramfit.base import importing, process
+from vramfit.base import importing, notes, process
+from vramfit.base.around import INSTEAD, around
 from vramfit.observe.loaders import Pass
 from vramfit.private import accelerate as of_accelerate
 
@@ -34,6 +35,8 @@ class Technique(Protocol):
     def end_pass(self, this_pass: Pass) -> None: ...
 
     def step_put_off(self) -> None: ...
+
+    def stop(self, text: str) -> None: ...
 
 
 class _State:
@@ -93,6 +96,11 @@ class AccelerateBatches:
             self._technique.step_put_off()
         return not share.is_last
 
+    def knows_no_state(self) -> None:
+        """accumulate() is called, and nothing can tell it that parts of a batch are one batch."""
+        if self._is_open() and self._technique.share is not None:
+            self._technique.stop("accelerate keeps elsewhere after how many batches a step is due")
+
     def counts_batches(self, value: Any) -> bool:
         """Whether it is an Accelerator within whose accumulate() the loop works."""
         kinds = ((kind.__module__, kind.__name__) for kind in type(value).__mro__)
@@ -105,6 +113,15 @@ class AccelerateBatches:
             importing.after_import(of_accelerate.ACCELERATOR, _watch_accumulation)
 
 
+def _tell_each(what: Callable[..., None], *args: Any) -> None:
+    """Guarded here: a frame of another module would be taken for whoever draws the batches (drivers.driver_of)."""
+    try:
+        for one in _state.all:
+            what(one, *args)
+    except Exception as error:
+        notes.hook_failed(f"accelerate_batches.{what.__name__}", error)
+
+
 def _watch_loaders(_: ModuleType) -> None:
     original = of_accelerate.hand_on.get()
     if original is None:
@@ -113,17 +130,15 @@ def _watch_loaders(_: ModuleType) -> None:
 
     @functools.wraps(original)
     def hand_on(self: Any) -> Iterator[Any]:
-        loader = getattr(self, of_accelerate.loader_of_shard)
+        loader = getattr(self, of_accelerate.loader_of_shard, None)
         is_whole = False
         try:
             for batch in original(self):
-                for one in _state.all:
-                    one.handed_on(loader)
+                _tell_each(AccelerateBatches.handed_on, loader)
                 yield batch
             is_whole = True
         finally:
-            for one in _state.all:
-                one.forget(loader, is_whole)
+            _tell_each(AccelerateBatches.forget, loader, is_whole)
 
     of_accelerate.hand_on.replace(hand_on)
 
@@ -133,19 +148,20 @@ def _watch_accumulation(_: ModuleType) -> None:
     if original is None or of_accelerate.settings.is_gone():
         return
 
-    @functools.wraps(original)
-    def begin_batch(self: Any) -> None:
-        state = self.gradient_state
+    def begin_batch(accelerator: Any) -> Iterator[Any]:
+        state = of_accelerate.gradient_state.of(accelerator)
+        settings = of_accelerate.settings.of(state)
+        if settings is None:
+            for one in _state.all:
+                one.knows_no_state()
+            return
         if any([one.puts_off() for one in _state.all]):
             of_accelerate.put_off_step(state, False)
-            settings = of_accelerate.settings.of(state)
-            vars(self).setdefault("_vramfit_adjusts", settings.get(_ADJUST))
+            vars(accelerator).setdefault("_vramfit_adjusts", settings.get(_ADJUST))
             settings[_ADJUST] = False
-            return
-        if "_vramfit_adjusts" in vars(self):
-            adjusts = vars(self).pop("_vramfit_adjusts")
-            settings = of_accelerate.settings.of(state)
+            yield INSTEAD
+        elif "_vramfit_adjusts" in vars(accelerator):
+            adjusts = vars(accelerator).pop("_vramfit_adjusts")
             settings.pop(_ADJUST) if adjusts is None else settings.update({_ADJUST: adjusts})
-        original(self)
 
-    of_accelerate.begin_batch.replace(begin_batch)
+    of_accelerate.begin_batch.replace(around("accelerate_batches.begin", original, begin_batch))

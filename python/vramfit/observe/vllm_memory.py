@@ -5,11 +5,12 @@ Written for vllm/v1/worker/gpu_worker.py of 0.20. A field that another release d
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 from vramfit.base import importing, notes
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.private import vllm as of_vllm
 from vramfit.private.names import Attribute
@@ -26,16 +27,11 @@ def _after(owner: Any, attribute: Attribute, look: Any) -> None:
     if method is None:
         return
 
-    @functools.wraps(method)
-    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
-        returned = method(self, *args, **kwargs)
-        try:
-            look(self, returned)
-        except Exception as error:
-            notes.hook_failed(f"memory of vLLM after {attribute.name}", error)
-        return returned
+    def look_after(worker: Any, *_: Any, **__: Any) -> Iterator[None]:
+        returned = yield
+        look(worker, returned)
 
-    attribute.put(owner, wrapped)
+    attribute.put(owner, around(f"memory of vLLM after {attribute.name}", method, look_after))
 
 
 def _follow_graphs(_: ModuleType) -> None:
@@ -56,12 +52,12 @@ def _tell(worker: Any) -> None:
 
     census.take()  # the cache has come, and a captured graph runs no forward that would be an occasion
     runner, cache = of_vllm.runner.of(worker), of_vllm.cache_config.of(worker)
-    blocks, block_tokens = getattr(cache, "num_gpu_blocks", None), getattr(cache, "block_size", None)
+    blocks, block_tokens = of_vllm.cache_blocks.of(cache), of_vllm.tokens_of_block.of(cache)
     notes.note(
         said.ServerMemory(
             framework="vLLM",
             version=vllm.__version__,
-            device=worker.device.index or 0,
+            device=getattr(of_vllm.device.of(worker), "index", None) or 0,
             weights_bytes=_bytes(of_vllm.weights.of(runner)),
             activation_bytes=_bytes(of_vllm.activations.of(worker)),
             outside_bytes=_bytes(of_vllm.outside.of(worker)),

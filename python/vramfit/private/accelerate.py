@@ -17,4 +17,5 @@ hand_on = Name(f"{LOADERS}:DataLoaderShard.__iter__", _PARTS)
 loader_of_shard = "base_dataloader"  # documented for DataLoaderAdapter
 begin_batch = Name(f"{ACCELERATOR}:Accelerator._do_sync", _PARTS)
 put_off_step = Name("accelerate.state:GradientState._set_sync_gradients", _PARTS)
+gradient_state = Attribute(f"{ACCELERATOR}:Accelerator.gradient_state", _PARTS)
 settings = Attribute("accelerate.state:GradientState.plugin_kwargs", _PARTS)

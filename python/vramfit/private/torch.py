@@ -264,6 +264,9 @@ wait_for_works = Attribute(
 set_up_ddp = Name(
     "torch.nn.parallel:DistributedDataParallel._ddp_init_helper", "buckets of gradients have no owner", nothing
 )
+reducer = Attribute(
+    "torch.nn.parallel:DistributedDataParallel.reducer", "buckets of gradients have no owner until they are made anew"
+)
 rebuild_buckets = Name("torch.distributed:Reducer._rebuild_buckets", "buckets of gradients have no owner", nothing)
 disable_dynamo = Name(
     "torch._compile:_disable_dynamo", "the compiler is imported by the first optimizer, which takes seconds"

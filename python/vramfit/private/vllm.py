@@ -20,4 +20,9 @@ _BREAKDOWN = "its own breakdown of the card is not told"
 runner_class = Name(_RUNNER, _BREAKDOWN, later=True)
 worker_class = Name(_WORKER, _BREAKDOWN)
 runner = Attribute(f"{_WORKER}.model_runner", _BREAKDOWN)
-cache_config = Attribute(f"{_WORKER}.cache_config", "how many tokens its cache holds is not told")
+_TOKENS = "how many tokens its cache holds is not told"
+CONFIG = "vllm.config"
+cache_blocks = Attribute(f"{CONFIG}:CacheConfig.num_gpu_blocks", _TOKENS, later=True)
+tokens_of_block = Attribute(f"{CONFIG}:CacheConfig.block_size", _TOKENS, later=True)
+device = Attribute(f"{_WORKER}.device", "its breakdown is told of the first card")
+cache_config = Attribute(f"{_WORKER}.cache_config", _TOKENS)

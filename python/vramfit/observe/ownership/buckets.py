@@ -7,11 +7,12 @@ told by what the allocator has more of afterwards.
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 from vramfit.base import notes, process, recorder
+from vramfit.base.around import around
 from vramfit.observe.collectives import STEPS
 from vramfit.private import torch as of_torch
 
@@ -66,24 +67,21 @@ def install(torch: ModuleType) -> None:
         return
     wrapping, rebuilding = of_torch.set_up_ddp.get(), of_torch.rebuild_buckets.get()
 
-    @functools.wraps(wrapping)
-    def wrap(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrap(model: Any, *_: Any, **__: Any) -> Iterator[None]:
         before = _blocks(torch)
-        made = wrapping(self, *args, **kwargs)
-        buckets = _state.of_reducers[id(self.reducer)] = _Buckets()
-        buckets.look(before, _blocks(torch))
-        return made
+        yield
+        reducer = of_torch.reducer.of(model)
+        if reducer is not None:
+            buckets = _state.of_reducers[id(reducer)] = _Buckets()
+            buckets.look(before, _blocks(torch))
 
-    @functools.wraps(rebuilding)
-    def rebuild(self: Any) -> Any:
+    def rebuild(reducer: Any) -> Iterator[None]:
         """Before every forward; it rebuilds them once."""
-        buckets = _state.of_reducers.setdefault(id(self), _Buckets())
-        if buckets.looks > STEPS:
-            return rebuilding(self)
-        before = _blocks(torch)
-        made = rebuilding(self)
-        buckets.look(before, _blocks(torch))
-        return made
+        buckets = _state.of_reducers.setdefault(id(reducer), _Buckets())
+        if buckets.looks <= STEPS:
+            before = _blocks(torch)
+            yield
+            buckets.look(before, _blocks(torch))
 
-    of_torch.set_up_ddp.replace(wrap)
-    of_torch.rebuild_buckets.replace(rebuild)
+    of_torch.set_up_ddp.replace(around("buckets", wrapping, wrap))
+    of_torch.rebuild_buckets.replace(around("buckets", rebuilding, rebuild))
