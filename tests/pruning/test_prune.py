@@ -119,3 +119,25 @@ def test_a_job_without_convolutions_is_told_before_it_trains(job: Job) -> None:
 def test_what_it_would_be_for_is_told(job: Job) -> None:
     note = job.run(script(), card=CARD).only("convolution_layers")
     assert (note["layers"], note["sample"], note["torch_pruning"]) == (3, [3, 32, 32], True)
+
+
+def test_a_graph_whose_nodes_are_elsewhere_is_told_and_nothing_taken_out(job: Job) -> None:
+    renaming = """
+    import torch_pruning
+    from torch_pruning.dependency import graph
+    source = open(graph.__file__).read().replace("module2node", "nodes_of")
+    exec(compile(source, graph.__file__, "exec"), vars(graph))
+    torch_pruning.dependency.DependencyGraph = graph.DependencyGraph
+"""
+    finished = job.run(renaming + script("cpu"), HALF, card=CARD)
+    assert "no attribute 'module2node'" in finished.only("plan_refused")["text"]
+
+
+def test_names_of_torch_pruning_are_probed_when_it_is_imported(job: Job) -> None:
+    uses = "import torch, torch_pruning\ntorch.ones(1, device='cuda')"
+    finished = job.run(uses, card=CARD)
+    assert finished.of_kind("process") != [] and finished.of_kind("name_gone") == []
+    hiding = "from vramfit.private import torch_pruning as names\nnames.nodes.name = 'gone'\n"
+    hiding += "names.nodes.paths = ('torch_pruning.dependency:DependencyGraph.gone',)\n"
+    gone = job.run(hiding + uses, card=CARD, cold=True).only("name_gone")
+    assert (gone["library"], gone["lost"]) == ("torch_pruning", "no channels are taken out under a plan")

@@ -1,11 +1,14 @@
 """Channels of a network taken out by Torch-Pruning: what a plan does (prune.py), and what `vramfit patch` writes.
 
-The text of this module's functions goes into the user's file as it stands, so it needs nothing of vramfit.
+The text of this module's functions goes into the user's file as it stands, so it needs nothing of vramfit
+but what goes with it (patch/helpers.py).
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from vramfit.private.torch_pruning import layers_to_leave
 
 
 def take_channels_out(model: Any, share: float, shape: Any, rank: Any = None) -> None:
@@ -39,7 +42,7 @@ def take_channels_out(model: Any, share: float, shape: Any, rank: Any = None) ->
                 out_channel_groups={},
                 num_heads={},
             )
-            pruner.ignored_layers.extend(layers_to_leave(pruner.DG))
+            pruner.ignored_layers.extend(layers_to_leave(pruner))
             pruner.step()
             after = shapes_put_out(model, sample)
     except Exception as error:
@@ -73,23 +76,3 @@ def shapes_of(value: Any) -> list[Any]:
         parts = value.values() if isinstance(value, dict) else value
         return [shape for part in parts for shape in shapes_of(part)]
     return [list(getattr(value, "shape", ()))]
-
-
-def layers_to_leave(graph: Any) -> list[Any]:
-    """Those with few channels, and the last of each way through the network."""
-    nodes = list(graph.module2node.values())
-    left = [node.module for node in nodes if is_layer(node.module) and len(node.module.weight) < 32]
-    ways, seen = [node for node in nodes if not node.outputs], set()
-    while ways:
-        node = ways.pop()
-        if is_layer(node.module):
-            left.append(node.module)
-        elif node not in seen:
-            seen.add(node)
-            ways.extend(node.inputs)
-    return left
-
-
-def is_layer(module: Any) -> bool:
-    """A convolution or a linear layer: its weight has inputs besides outputs."""
-    return getattr(getattr(module, "weight", None), "ndim", 0) > 1

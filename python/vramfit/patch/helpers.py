@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 
 from vramfit.apply import fewer_channels
+from vramfit.private import torch_pruning as of_pruning
 
 MICRO_BATCHES = '''
 
@@ -162,8 +163,8 @@ _FUNCTIONS = (
     fewer_channels.call_as_in_training,
     fewer_channels.shapes_put_out,
     fewer_channels.shapes_of,
-    fewer_channels.layers_to_leave,
-    fewer_channels.is_layer,
+    of_pruning.layers_to_leave,
+    of_pruning.is_layer,
 )
 FEWER_CHANNELS_NAMES = tuple(function.__name__ for function in _FUNCTIONS)
 FEWER_CHANNELS = "".join("\n\n" + inspect.getsource(function) for function in _FUNCTIONS)
