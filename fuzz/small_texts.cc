@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "allocator/rules.h"
 #include "allocator/settings.h"
@@ -15,6 +16,7 @@
 #include "chosen_reader.h"
 #include "devices/card_names.h"
 #include "devices/catalogue.h"
+#include "probe/ledger_source.h"
 #include "probe/recording_tail.h"
 #include "sweep/variables.h"
 #include "virtual_gpu/cudnn/learned_file.h"
@@ -37,6 +39,21 @@ void read_tail(std::string_view bytes) {
   require(some.has_value() == all.has_value());
   if (!some) return;
   for (const auto& [device, reading] : *some) require(all->contains(device) && all->at(device) == reading);
+}
+
+// As it is, which is too short, and with what lacks of a ledger's size.
+void read_session(std::string_view bytes) {
+  namespace probe = vramfit::probe;
+  const vramfit::base::FileDescriptor file(::memfd_create("ledger", MFD_CLOEXEC));
+  require(::write(file.number(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  require(bytes.size() >= sizeof(vf_ledger) || !probe::read_ledger(file, "ledger"));
+  require(::ftruncate(file.number(), sizeof(vf_ledger)) == 0);
+  const auto ledger = probe::read_ledger(file, "ledger");
+  if (!ledger) return;
+  vramfit::model::MachineSample sample;
+  std::vector<probe::ListedUse> uses;
+  probe::list_uses(**ledger, "1-a", sample, uses);
+  require(sample.cards.size() == (*ledger)->card_count);
 }
 
 void read_workspaces(std::string_view text) {
@@ -92,6 +109,7 @@ void read_variable(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return vramfit::fuzz::read_as_chosen(data, size,
                                        {{'t', read_tail},
+                                        {'l', read_session},
                                         {'w', read_workspaces},
                                         {'r', read_table},
                                         {'m', read_metadata},

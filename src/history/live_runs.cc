@@ -75,7 +75,7 @@ struct LiveRuns::State {
   void read_session(const probe::LedgerView& view, std::int64_t at_ms) {
     model::MachineSample sample;
     std::vector<probe::ListedUse> uses;
-    probe::read_ledger(view, sample, uses);
+    probe::list_uses(view.ledger(), view.session(), sample, uses);
     for (const model::CardReading& reading : sample.cards) {
       const int index = static_cast<int>(reading.index.value_or(0));
       LivePoint point{.at_ms = at_ms, .used = Bytes(reading.used_bytes.value_or(0))};

@@ -12,16 +12,25 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "model/machine.h"
 #include "probe/nvml_source.h"
 
 namespace vramfit::probe {
 
-// A mapped ledger. It can be read after its session ended and removed the file: its peaks are then final.
+// What a file holds, in memory of our own; an error where it is no ledger of this version.
+base::Result<std::shared_ptr<const vf_ledger>> read_ledger(const base::FileDescriptor& file,
+                                                           const std::filesystem::path& path);
+
+// A ledger as it was when it was last read. Never mapped: whoever made the file may cut it off, and a mapping of what
+// is gone ends the process that looks (SIGBUS). It can be read after its session ended and removed the file: its peaks
+// are then final.
 class LedgerView {
  public:
   static base::Result<LedgerView> open(const std::filesystem::path& path);
 
+  // What it holds now. After an error it is what it was.
+  base::Result<void> read_again();
   const vf_ledger& ledger() const { return *ledger_; }
   const std::filesystem::path& path() const { return path_; }
   // "12345-89abcdef" of "vramfit.12345-89abcdef"; the number is the pid of the vramfit that made it.
@@ -30,6 +39,7 @@ class LedgerView {
 
  private:
   std::filesystem::path path_;
+  std::shared_ptr<const base::FileDescriptor> file_;
   std::shared_ptr<const vf_ledger> ledger_;
 };
 
@@ -37,9 +47,10 @@ class LedgerView {
 std::string uuid_of(const vf_card& card);
 
 // Cards and processes of one ledger.
-void read_ledger(const LedgerView& view, model::MachineSample& sample, std::vector<ListedUse>& uses);
+void list_uses(const vf_ledger& ledger, const std::string& session, model::MachineSample& sample,
+               std::vector<ListedUse>& uses);
 
-// All sessions of this user that are alive. Looks for new ones at most every `look_ns`.
+// All sessions of this user that are alive, as they are now. Looks for new ones at most every `look_ns`.
 class LedgerSource {
  public:
   explicit LedgerSource(std::filesystem::path folder = "/dev/shm", std::int64_t look_ns = 1'000'000'000);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <vramfit/recording.h>
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -67,6 +68,32 @@ TEST_F(LedgerSourceTest, a_file_that_is_no_ledger_is_refused) {
   EXPECT_FALSE(LedgerView::open(folder_ / "vramfit.short"));
   fs::resize_file(folder_ / "vramfit.short", sizeof(vf_ledger));
   EXPECT_FALSE(LedgerView::open(folder_ / "vramfit.short"));
+}
+
+TEST_F(LedgerSourceTest, a_ledger_that_another_process_cuts_off_is_an_error_and_no_signal) {
+  const auto held = lock();
+  LedgerSource source(folder_, std::int64_t{1} << 60);  // it looks for new ones once
+  ASSERT_EQ(source.sessions(1).size(), 1u);
+  auto view = LedgerView::open(path_);
+  ASSERT_TRUE(view);
+  fs::resize_file(path_, 100);
+  EXPECT_FALSE(view->read_again());
+  EXPECT_EQ(view->ledger().use[0].peak_used_bytes, 5 * kGib) << "as it was";
+  EXPECT_TRUE(source.sessions(2).empty());
+  EXPECT_FALSE(LedgerView::open(path_));
+}
+
+TEST_F(LedgerSourceTest, what_a_session_writes_is_seen_at_the_next_look_and_after_its_file_is_gone) {
+  const auto held = lock();
+  LedgerSource source(folder_, std::int64_t{1} << 60);
+  LedgerView view = source.sessions(1).at(0);
+  const std::int64_t used = 4 * kGib;
+  const auto place = static_cast<off_t>(offsetof(vf_ledger, use));
+  ASSERT_EQ(::pwrite(held.number(), &used, sizeof used, place), static_cast<ssize_t>(sizeof used));
+  EXPECT_EQ(source.sessions(2).at(0).ledger().use[0].used_bytes, used);
+  fs::remove(path_);
+  ASSERT_TRUE(view.read_again());
+  EXPECT_EQ(view.ledger().use[0].used_bytes, used);
 }
 
 TEST_F(LedgerSourceTest, a_session_is_shown_beside_a_driver_that_is_not_there) {

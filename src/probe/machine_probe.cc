@@ -52,7 +52,7 @@ void MachineProbe::add_sessions(std::int64_t now_ns, model::MachineSample& sampl
     if (ledger.card_count == 0 || shown.contains(uuid_of(ledger.cards[0]))) continue;
     // Sessions that emulate the same card give it the same UUID: their own name tells them apart.
     const std::size_t first_card = sample.cards.size(), first_use = uses.size();
-    read_ledger(view, sample, uses);
+    list_uses(ledger, view.session(), sample, uses);
     for (std::size_t i = first_card; i < sample.cards.size(); ++i) {
       const std::string before = sample.cards[i].uuid;
       sample.cards[i].uuid = fmt::format("{}@{}", before, view.session());

@@ -81,7 +81,8 @@ class Sampler {
   }
 
   void finish(model::CommandPeaks& peaks) {
-    for (const auto& [session, view] : own_sessions_) {
+    for (auto& [session, view] : own_sessions_) {
+      static_cast<void>(view.read_again());  // else its peaks are those of the last look
       const vf_ledger& ledger = view.ledger();
       for (std::uint32_t i = 0; i < ledger.card_count; ++i) {
         const std::int64_t own = ledger.use[i].peak_used_bytes - ledger.cards[i].occupied_bytes;
