@@ -57,6 +57,8 @@ void count_unreadable_records(Recording& recording) {
       count_unread(recording.unread, LossKind::kRecordKindUnknown);
     } else if (record.phase >= model::kPhaseCount) {
       count_unread(recording.unread, LossKind::kRecordPhaseUnknown);
+    } else if (record.kind == VF_RECORD_TAG && !model::is_owner(record.a)) {
+      count_unread(recording.unread, LossKind::kRecordOwnerUnknown);
     }
   }
 }

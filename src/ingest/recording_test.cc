@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "model/number_text.h"
+
 namespace vramfit::ingest {
 namespace {
 
@@ -76,6 +78,21 @@ TEST(Recording, what_is_not_understood_is_counted_and_kept_out_of_nothing_else) 
   EXPECT_EQ(recording->unread.at("record_kind_unknown").count, 2);
   EXPECT_EQ(recording->unread.at("record_unfinished").weight, model::LossSeverity::kDataLost);
   EXPECT_EQ(recording->unread.at("record_phase_unknown").weight, model::LossSeverity::kWrongAnswerPossible);
+}
+
+TEST(Recording, an_owner_that_nobody_knows_is_counted) {
+  const auto tag = [](std::int64_t owner) {
+    vf_record record = record_of(VF_RECORD_TAG);
+    record.a = owner;
+    return record;
+  };
+  const Bytes bytes(
+      {tag(VF_OWNER_UNKNOWN), tag(VF_OWNER_OTHER_MODEL), tag(model::kOwnerCount), tag(256 + VF_OWNER_WEIGHT), tag(-1)});
+  const auto recording = parse_recording(bytes.all(), nullptr, "x.vfr");
+  ASSERT_TRUE(recording);
+  ASSERT_EQ(recording->unread.size(), 1u);
+  EXPECT_EQ(recording->unread.at("record_owner_unknown").count, 3);
+  EXPECT_EQ(recording->unread.at("record_owner_unknown").weight, model::LossSeverity::kWrongAnswerPossible);
 }
 
 TEST(Recording, another_files_bytes_and_other_record_sizes_are_refused) {

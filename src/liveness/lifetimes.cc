@@ -220,7 +220,8 @@ class HistoryBuilder {
     if (after == of.blocks.begin()) return;
     Block& block = history_.blocks[std::prev(after)->second];
     if (record.address >= block.address + static_cast<std::uint64_t>(block.size.count())) return;
-    block.owner = static_cast<std::uint8_t>(record.a);
+    block.owner = VF_OWNER_UNKNOWN;
+    if (model::is_owner(record.a)) block.owner = static_cast<std::uint8_t>(record.a);
     block.tag = record.text;
   }
 

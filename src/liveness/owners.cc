@@ -39,14 +39,10 @@ Owner owner_of_untagged(const Block& block) {
 
 // What the rows of an owner are named after: the module that made activations, the holder of what stands for itself.
 std::uint32_t name_of(const Block& block) {
-  switch (block.owner) {
-    case VF_OWNER_AVERAGE:
-    case VF_OWNER_CACHE:
-    case VF_OWNER_OTHER_MODEL:
-      return block.tag;
-    default:
-      return owner_of(block) == Owner::kActivations ? block.scope : 0;
+  if (block.owner == VF_OWNER_AVERAGE || block.owner == VF_OWNER_CACHE || block.owner == VF_OWNER_OTHER_MODEL) {
+    return block.tag;
   }
+  return owner_of(block) == Owner::kActivations ? block.scope : 0;
 }
 
 std::string main_line(const std::map<std::string, Bytes>& lines) {
@@ -86,8 +82,9 @@ SegmentUse measure_free_space(const CardHistory& history, EventIndex at) {
 
 }  // namespace
 
+// No `default`: an owner that the contract gets anew does not compile before it is called something here.
 Owner owner_of(const Block& block) {
-  switch (block.owner) {
+  switch (static_cast<vf_owner>(block.owner)) {
     case VF_OWNER_WEIGHT:
       return Owner::kWeights;
     case VF_OWNER_GRADIENT:
@@ -112,15 +109,16 @@ Owner owner_of(const Block& block) {
       return Owner::kCache;
     case VF_OWNER_OTHER_MODEL:
       return Owner::kOtherModels;
-    default:
-      return owner_of_untagged(block);
+    case VF_OWNER_UNKNOWN:
+      break;
   }
+  return owner_of_untagged(block);
 }
 
 std::string_view owner_name(const Block& block) { return kOwnerNames[static_cast<std::size_t>(owner_of(block))]; }
 
 bool is_model_state(const Block& block) {
-  switch (block.owner) {
+  switch (static_cast<vf_owner>(block.owner)) {
     case VF_OWNER_WEIGHT:
     case VF_OWNER_GRADIENT:
     case VF_OWNER_OPTIMIZER:
@@ -130,9 +128,14 @@ bool is_model_state(const Block& block) {
     case VF_OWNER_QUANTIZATION:
     case VF_OWNER_OTHER_MODEL:
       return true;
-    default:
+    case VF_OWNER_UNKNOWN:
+    case VF_OWNER_INPUT:
+    case VF_OWNER_ACTIVATION:
+    case VF_OWNER_WORKSPACE:
+    case VF_OWNER_CACHE:
       return false;
   }
+  return false;
 }
 
 std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std::span<const Recording> recordings,

@@ -10,6 +10,7 @@
 #include "liveness/module_tree.h"
 #include "liveness/peaks.h"
 #include "liveness/testing/recording_builder.h"
+#include "model/number_text.h"
 #include "model/recording.h"
 
 namespace vramfit::liveness {
@@ -120,6 +121,16 @@ TEST(Owners, a_cache_comes_with_a_batch_and_what_is_of_a_model_does_not) {
   for (const vf_owner owner : {VF_OWNER_CACHE, VF_OWNER_INPUT, VF_OWNER_UNKNOWN, VF_OWNER_WORKSPACE}) {
     block.owner = owner;
     EXPECT_FALSE(is_model_state(block)) << owner_name(block);
+  }
+}
+
+TEST(Owners, a_number_that_nobody_knows_is_no_owner) {
+  for (const int number : {model::kOwnerCount, 256 + VF_OWNER_WEIGHT, -1}) {
+    RecordingBuilder builder;
+    builder.alloc(0x1000, 512).tag(0x1000, VF_OWNER_WEIGHT).tag(0x1000, static_cast<vf_owner>(number));
+    const std::vector recordings = {builder.build()};
+    const CardHistory history = build_histories(recordings).at(0);
+    EXPECT_EQ(history.blocks[0].owner, VF_OWNER_UNKNOWN) << number;
   }
 }
 

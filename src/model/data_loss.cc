@@ -23,6 +23,8 @@ constexpr std::array kTable{
     LossDescription{LossKind::kRecordUnfinished, "record_unfinished", kLost,
                     "an event was begun and never finished: a process was killed while it was written"},
     LossDescription{LossKind::kRecordPhaseUnknown, "record_phase_unknown", kWrong, "an event is of an unknown phase"},
+    LossDescription{LossKind::kRecordOwnerUnknown, "record_owner_unknown", kWrong,
+                    "what a block holds was told by a number that is not known: it is taken for what its stage says"},
     LossDescription{LossKind::kRecordKindUnknown, "record_kind_unknown", kInfo, "an event is of an unknown kind"},
     LossDescription{LossKind::kNoteUnreadable, "note_unreadable", kLost, "a note of the hooks could not be read"},
     LossDescription{LossKind::kNoteWithoutKind, "note_without_kind", kInfo, "a note says no kind"},

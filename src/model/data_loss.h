@@ -20,6 +20,7 @@ enum class LossKind {
   kRecordingCut,
   kRecordUnfinished,
   kRecordPhaseUnknown,
+  kRecordOwnerUnknown,
   kRecordKindUnknown,
   kNoteUnreadable,
   kNoteWithoutKind,

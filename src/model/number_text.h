@@ -1,4 +1,4 @@
-// The names of enum vf_phase and enum vf_stage as the result spells them: "train", "forward".
+// The names of enum vf_phase and enum vf_stage as the result spells them: "train", "forward". Which numbers there are.
 #ifndef VRAMFIT_MODEL_NUMBER_TEXT_H
 #define VRAMFIT_MODEL_NUMBER_TEXT_H
 
@@ -15,6 +15,8 @@ std::string_view stage_name(std::uint8_t stage);
 constexpr bool is_evaluation(std::string_view phase) {
   return phase == model::phase::kValidate || phase == model::phase::kTest;
 }
+// Whether a number is one of enum vf_owner.
+constexpr bool is_owner(std::int64_t number) { return number >= 0 && number < kOwnerCount; }
 inline constexpr int kPhaseCount = static_cast<int>(kPhaseNames.size());
 
 }  // namespace vramfit::model
