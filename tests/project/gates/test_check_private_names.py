@@ -73,3 +73,47 @@ def test_a_private_name_elsewhere_fails(root: Path, tmp_path: Path, text: str, l
     done = run_gate(root, "check_private_names", write(tmp_path, PRIVATE | others))
     assert done.returncode == 1
     assert f"python/vramfit/steer/bad.py:{line}: {name} is private" in done.stdout
+
+
+TABLES = {
+    "python/vramfit/private/lightning.py": "from vramfit.private.names import Attribute\n"
+    "def _of_both(path: str) -> Attribute:\n    return Attribute(f'lightning.{path}')\n"
+    "batches = _of_both('loops:_FitLoop.max_batches')\n"
+    "LIMITS = {part: _of_both(f'trainer:Trainer.limit_{part}_batches') for part in ('train', 'val')}\n"
+    "COUNTS = {name: _of_both(f'loops:_Progress.{name}') for name in ('ready', 'done')}\n"
+    "settings = Attribute('lightning.trainer:Trainer.args')\n",
+    "python/vramfit/steer/own.py": "class Call:\n    def __init__(self):\n        self.args = 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("def f(loop):\n    return loop.max_batches\n", "loop.max_batches"),
+        ("def f(trainer):\n    trainer.limit_val_batches = 3\n", "trainer.limit_val_batches"),
+        ("def f(loop):\n    return getattr(loop, 'max_batches', None)\n", '"max_batches"'),
+        ("import operator\nf = operator.attrgetter('loop.max_batches')\n", '"max_batches"'),
+    ],
+)
+def test_an_attribute_of_the_tables_fails_elsewhere(root: Path, tmp_path: Path, text: str, name: str) -> None:
+    tree = write(tmp_path, PRIVATE | TABLES | {"python/vramfit/steer/bad.py": text})
+    done = run_gate(root, "check_private_names", tree)
+    assert done.returncode == 1
+    assert f"python/vramfit/steer/bad.py:2: {name} is private" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(trainer):\n    return trainer.args\n",  # calls of ours have some too
+        "def f(x):\n    return x.ready, x.any\n",  # a pattern that is nothing but a placeholder names nothing
+        "WORDS = ('max_batches',)\n",
+        "class Own:\n    def __init__(self):\n        self.max_batches = 1\ndef f(own):\n    return own.max_batches\n",
+        "from vramfit.private import lightning as of_lightning\nof_lightning.max_batches\n",
+    ],
+)
+def test_what_only_looks_like_an_attribute_of_the_tables_passes(root: Path, tmp_path: Path, text: str) -> None:
+    done = run_gate(
+        root, "check_private_names", write(tmp_path, PRIVATE | TABLES | {"python/vramfit/steer/own2.py": text})
+    )
+    assert done.returncode == 0, done.stdout
