@@ -204,6 +204,14 @@ CAUSES = {
         "extra_contexts",
         "CUDA out of memory. 5 extra processes sit on cuda:0, each takes about 480 MB of it.\n",
     ),
+    "a_user_interface_that_says_so": (
+        "capacity_exceeded",
+        "torch.OutOfMemoryError: Allocation on device\n\nGot an OOM, unloading all loaded models.\n",
+    ),
+    "a_share_of_jax": (
+        "pool_growth_policy",
+        "The convolutions run out of memory in JAX. It was cured by XLA_PYTHON_CLIENT_MEM_FRACTION=0.6 in the shell.\n",
+    ),
     "what_was_left_in_shared_memory": (
         "shm_exhausted",
         "Each new start crashes the kernel of the notebook. A segment of the first run is still there in /dev/shm.\n",

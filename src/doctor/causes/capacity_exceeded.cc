@@ -138,7 +138,10 @@ bool look_at_tpu(const Scene& scene, Draft& draft) {
 void look_at_what_is_told(const Scene& scene, Draft& draft) {
   const bool failed = scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty();
   if (!failed) return;
-  if (const model::Remarkable* told = find_remark(scene, "told_vae")) {
+  const model::Remarkable* ui = find_remark(scene, "comfyui");
+  if (ui != nullptr && mentions(ui->at.text, {"oom", "out of memory"})) {
+    draft.weigh(0.5).because(ui->at, "the program itself ran out: models and what it draws are more than the card has");
+  } else if (const model::Remarkable* told = find_remark(scene, "told_vae")) {
     draft.weigh(0.6).title("Decoding the whole latent at once needs more than the card has");
     draft.because(told->at, "it fails in the decoder, says who wrote this");
   } else if (const model::Remarkable* small = find_remark(scene, "told_small_card")) {

@@ -274,9 +274,11 @@ std::optional<HostKill> limit_kill(std::string_view text) {
   return HostKill{.kind = HostKillKind::kContainer};
 }
 
-// "DataLoader worker (pid 4242) is killed by signal: Killed." and "(pid(s) 1, 2) exited unexpectedly"
+// "DataLoader worker (pid 4242) is killed by signal: Killed.", without the number as people quote it, and "(pid(s) 1,
+// 2) exited unexpectedly"
 std::optional<HostKill> worker_kill(std::string_view text) {
-  const std::size_t at = text.find("DataLoader worker (pid");
+  std::size_t at = text.find("DataLoader worker (pid");
+  if (at == kNowhere) at = text.find("DataLoader worker is killed");
   if (at == kNowhere) return std::nullopt;
   const std::string_view rest = text.substr(at);
   if (!rest.contains("signal: Killed") && !rest.contains("exited unexpectedly")) return std::nullopt;

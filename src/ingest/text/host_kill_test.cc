@@ -87,6 +87,7 @@ TEST(HostKill, of_schedulers_containers_and_workers) {
   EXPECT_EQ(kind("srun: error: node1: task 0: Out Of Memory"), HostKillKind::kScheduler);
   EXPECT_EQ(kind("      Reason:       OOMKilled"), HostKillKind::kContainer);
   EXPECT_EQ(kind("RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed. "), HostKillKind::kDataWorker);
+  EXPECT_EQ(kind("RuntimeError: DataLoader worker is killed by signal: Killed."), HostKillKind::kDataWorker);
   EXPECT_EQ(kind("systemd[1]: app.service: A process of this unit has been killed by the OOM killer."),
             HostKillKind::kDaemon);
   EXPECT_EQ(kind("MemoryError"), HostKillKind::kAllocation);

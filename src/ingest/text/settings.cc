@@ -255,6 +255,7 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"ignoring this choice", "tried_otherwise"},  // Inductor, of a kernel that it measures
     {"of vram memory ready", "driver_vram"},      // amdgpu: "98304M of VRAM memory ready"
     {"this error means you ran out of memory on your gpu", "comfyui"},
+    {"got an oom, unloading all loaded models", "comfyui"},
     {"comfyui error report", "comfyui"},
     {"**comfyui version:**", "comfyui"},
     {"loading checkpoint shards", "loading_shards"},
@@ -331,6 +332,7 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>({"sglang.launch_se
                                                                "skipping batch",
                                                                "ran out of memory on",
                                                                "comfyui error",
+                                                               "all loaded models",
                                                                "comfyui version",
                                                                "checkpoint shards",
                                                                "loaded partially",

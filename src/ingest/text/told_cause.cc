@@ -173,6 +173,7 @@ constexpr auto kCures = std::to_array<Cure>({
     {"set_memory_growth", "told_cause_pool_growth_policy"},
     {"force_gpu_allow_growth", "told_cause_pool_growth_policy"},
     {"client_preallocate", "told_cause_pool_growth_policy"},
+    {"client_mem_fraction", "told_cause_pool_growth_policy"},
     {"gpu-memory-utilization", "told_cause_serving_overcommit"},
     {"gpu_memory_utilization", "told_cause_serving_overcommit"},
     {"mem-fraction-static", "told_cause_serving_overcommit"},
@@ -205,12 +206,13 @@ bool says_cure(const Sentence& sentence) {
       sentence.has_word({"not", "doesn't", "didn't", "don't", "can't", "cannot", "isn't", "tried"}))
     return false;
   return sentence.has_word({"solved", "solves", "solve", "fixed", "fixes", "resolved", "resolves", "works", "worked",
-                            "working", "helps", "helped", "disappears", "disappeared", "gone", "difference",
-                            "avoids"}) ||
-         has_any_part(sentence, {"did the trick", "that was it", "no more oom", "no longer", "goes away", "went away",
-                                 "got it right", "solved", "\xe8\xa7\xa3\xe5\x86\xb3",       // "solved" in Chinese
-                                 "\xe5\xb0\xb1\xe5\xa5\xbd\xe4\xba\x86", "\xe5\xb0\xb1 ok",  // "then it is fine"
-                                 "\xe5\xb0\xb1\xe8\xa1\x8c"});
+                            "working", "helps", "helped", "cured", "cures", "disappears", "disappeared", "gone",
+                            "difference", "avoids"}) ||
+         has_any_part(sentence,
+                      {"did the trick", "that was it", "did it", "no more oom", "no longer", "goes away", "went away",
+                       "got it right", "solved", "\xe8\xa7\xa3\xe5\x86\xb3",       // "solved" in Chinese
+                       "\xe5\xb0\xb1\xe5\xa5\xbd\xe4\xba\x86", "\xe5\xb0\xb1 ok",  // "then it is fine"
+                       "\xe5\xb0\xb1\xe8\xa1\x8c"});
 }
 
 bool is_of_spelled_word(char letter) { return is_letter(letter) || static_cast<unsigned char>(letter) >= 0x80; }

@@ -39,8 +39,12 @@ bool is_killed(const Sentence& sentence) {
   if (contains_any(sentence.text, {"被杀死", "被杀掉", "被kill", "被 kill"}))
     return !contains_any(sentence.text, {"显存", "显卡"});
   const std::size_t at = sentence.find_word({"killed"});
-  if (at == 0 || std::ranges::find(kBefore, word_at(sentence, at - 1)) == kBefore.end() || at == sentence.words.size())
-    return false;
+  const auto is_followed = [&] {  // "the web UI killed while loading"
+    const std::string_view next = word_at(sentence, at + 1);
+    return next == "while" || next == "when" || next == "during";
+  };
+  if (at == 0 || at == sentence.words.size()) return false;
+  if (std::ranges::find(kBefore, word_at(sentence, at - 1)) == kBefore.end() && !is_followed()) return false;
   for (std::size_t i = at > kReach ? at - kReach : 0; i < at; ++i) {
     const std::string_view word = word_at(sentence, i);
     if (word == "not" || word == "never" || word == "without" || word.ends_with("n't") || word == "i") return false;

@@ -22,7 +22,9 @@ TEST(ToldSigns, killed_is_what_nobody_did) {
   EXPECT_TRUE(tells("It ends with Killed and nothing else.", "told_killed"));
   EXPECT_TRUE(tells("My job was killed by the kernel.", "told_killed"));
   EXPECT_TRUE(tells("训练到一半进程就被杀死了", "told_killed"));
+  EXPECT_TRUE(tells("The web server killed while the second checkpoint was read.", "told_killed"));
   EXPECT_FALSE(tells("The job was killed by me.", "told_killed"));
+  EXPECT_FALSE(tells("I killed it while it was at the second epoch.", "told_killed"));
   EXPECT_FALSE(tells("I have killed all of them.", "told_killed"));
   EXPECT_FALSE(tells("It was never killed since.", "told_killed"));
   EXPECT_FALSE(tells("All of my processes were killed when I logged out.", "told_killed"));
