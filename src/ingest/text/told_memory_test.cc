@@ -119,6 +119,14 @@ TEST(ToldCause, is_what_the_writer_saw_and_not_what_is_asked) {
   EXPECT_TRUE(is_told("Training passes, but the validation runs out of memory.", "told_train_works"));
 }
 
+TEST(ToldCause, is_not_what_is_denied_or_expected) {
+  EXPECT_TRUE(is_told("With a larger batch size it runs out of memory.", "told_cause_capacity_exceeded"));
+  EXPECT_FALSE(is_told("With a larger batch size it runs out of memory, of course.", "told_cause_capacity_exceeded"));
+  EXPECT_FALSE(is_told("It is not an OOM, that comes if the batch size is larger.", "told_cause_capacity_exceeded"));
+  EXPECT_TRUE(is_told("With torch.no_grad() it is solved.", "told_no_grad"));
+  EXPECT_FALSE(is_told("I used torch.no_grad() too, it isn't solved.", "told_no_grad"));
+}
+
 TEST(ToldCause, is_a_cure_that_is_named_after_memory) {
   for (const char* text :
        {"I fixed it with `docker run --shm-size=64g`", "Setting max_memory solved it.", "More RAM in the pod helped."})
