@@ -48,16 +48,16 @@ from vramfit.zygote_fork import MAX_PRELOADED, PRELOADED
 from vramfit.zygote_jobs import Connection, Job, kill_group, read_left
 
 # A shared one serves jobs that have nothing in common: only what changes nothing for those that do not import it.
-_PRELOADED_SHARED = {"numpy", "PIL", "torchvision"}
+_PRELOADED_SHARED = frozenset({"numpy", "PIL", "torchvision"})
 _POLL_SECONDS = 0.02
 
 # Variables that the hooks and libraries read in the job itself, so that they may be others than the warm process has.
-_OF_A_JOB = {
+_OF_A_JOB = frozenset({
     "OLDPWD", "PWD", "PYTEST_CURRENT_TEST", "TMPDIR", "VRAMFIT_COVERAGE", "VRAMFIT_DIAGNOSE", "VRAMFIT_EVALUATION",
     "VRAMFIT_HOME", "VRAMFIT_LAYER", "VRAMFIT_LEDGER", "VRAMFIT_MODULES", "VRAMFIT_OBSTACLES", "VRAMFIT_PLAN",
     "VRAMFIT_PRINTED", "VRAMFIT_RESTART", "VRAMFIT_RUN_DIR", "VRAMFIT_RUN_ON", "VRAMFIT_SNAPSHOTS", "VRAMFIT_STEPS",
     "VRAMFIT_STORE", "VRAMFIT_VALUES", "VRAMFIT_VERIFY", "VRAMFIT_WARM", "VRAMFIT_WITHIN", "_",
-}  # fmt: skip
+})  # fmt: skip
 
 
 class Zygote:

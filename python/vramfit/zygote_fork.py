@@ -14,11 +14,11 @@ from vramfit import layer
 from vramfit.private import python as of_python
 
 # Importing these ahead of a job has no effect of its own: no threads, no network, no output.
-PRELOADED = {
+PRELOADED = frozenset({
     "accelerate", "datasets", "einops", "huggingface_hub", "lightning", "lightning_fabric", "lightning_utilities",
     "numpy", "packaging", "pandas", "peft", "PIL", "pytorch_lightning", "safetensors", "scipy", "sklearn", "sympy",
     "timm", "tokenizers", "torch", "torchmetrics", "torchvision", "tqdm", "transformers", "triton", "yaml",
-}  # fmt: skip
+})  # fmt: skip
 MAX_PRELOADED = 4000
 
 

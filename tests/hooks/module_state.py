@@ -75,6 +75,6 @@ def find_memory(module: ModuleType, owned: list[Any], constants: tuple[type, ...
             if home == module.__name__:
                 yield from of_class(value)
         elif name.lstrip("_").isupper() and not type(value).__module__.startswith("vramfit"):
-            continue  # a constant: tools/check_python_state sees to it that nobody changes one
+            continue  # a constant: tools/check_python_state sees to it that it is of a kind that nobody changes
         elif can_change(value):
             yield f"{name} can change"

@@ -14,10 +14,11 @@ def needs(package: str) -> pytest.MarkDecorator:
 
 
 HIDING = """
+from collections.abc import Mapping
 from vramfit.private import lightning as of_lightning, names, transformers as of_trainer
 def hide(file, *wanted):
     for each in list(vars(file).values()):
-        for name in each.values() if isinstance(each, dict) else [each]:
+        for name in each.values() if isinstance(each, Mapping) else [each]:
             if isinstance(name, (names.Name, names.Attribute)) and (not wanted or name.name in wanted):
                 if isinstance(name, names.Attribute):
                     name.name = "gone_" + name.name

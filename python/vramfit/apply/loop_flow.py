@@ -24,16 +24,16 @@ from vramfit.steer.coverage.source import Function, Source, arguments_of, called
 
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 # Names of functions that only look at a model or report on it.
-_LOOKS = {
+_LOOKS = frozenset({
     "print", "log", "logger", "info", "debug", "warning", "write", "writer", "scalar", "scalars", "histogram", "image",
     "images", "figure", "text", "postfix", "description", "save", "saving", "dump", "checkpoint", "plot",
     "show", "sample", "samples", "generate", "report", "summary", "format", "len", "eval", "evaluate", "evaluation",
     "evaluator", "val", "valid", "validate", "validation", "test", "testing", "predict", "inference", "infer",
     "visualize", "export",
-}  # fmt: skip
+})  # fmt: skip
 # Methods that do so by exactly these names: train_step() is none of them.
-_LOOKING_METHODS = {"train", "to", "zero_grad", "state_dict", "item"}
-_HELD_BACK = {"clip_grad_norm_", "clip_grad_value_", "unscale_"}  # until a step is due (training_loop.py)
+_LOOKING_METHODS = frozenset({"train", "to", "zero_grad", "state_dict", "item"})
+_HELD_BACK = frozenset({"clip_grad_norm_", "clip_grad_value_", "unscale_"})  # until a step is due (training_loop.py)
 _JUMPS = (ast.Break, ast.Return, ast.Continue)
 _MOST_CALLS = 3  # within one another that are looked into
 

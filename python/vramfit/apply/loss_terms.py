@@ -14,6 +14,7 @@ import ctypes
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from vramfit.private import torch as of_torch
@@ -23,7 +24,9 @@ _MOST_BELOW = 64  # nodes that are looked at for a mask
 # Parts of the names of autograd's nodes, whose one number is that of what they were given.
 _SAME = ("Neg", "ToCopy", "Clone", "Squeeze", "View", "UnsafeView", "ReshapeAlias", "Unsqueeze", "Expand", "Alias")
 _TOGETHER = ("Stack", "Cat")
-_KINDS = {"torch.int64": ctypes.c_int64, "torch.float64": ctypes.c_double, "torch.bool": ctypes.c_bool}
+_KINDS = MappingProxyType(
+    {"torch.int64": ctypes.c_int64, "torch.float64": ctypes.c_double, "torch.bool": ctypes.c_bool}
+)
 _MEAN, _SUM = 1, 2  # a loss's `reduction`, as nodes save it
 
 

@@ -33,7 +33,7 @@ _MAX_FRAMES = 60
 _DEPTH = 4  # of objects and containers within one another
 _MOST = 64  # entries of a container that are looked at, and of an object
 _FEWEST_COPIES = 2  # tensors of the shapes of weights that make a copy of them
-_VALUES = {"max", "min", "int", "float", "round", "abs", "str"}
+_VALUES = frozenset({"max", "min", "int", "float", "round", "abs", "str"})
 _Place = tuple[int, Any]
 
 

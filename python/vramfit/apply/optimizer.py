@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 from vramfit import apply
@@ -15,7 +16,7 @@ from vramfit.apply import near_names
 ID = "optimizer"
 # What a replacement takes over from the script's own arguments, where its class has the same argument.
 # Lion's second beta is of another average than Adam's, and its decay goes with a rate of its own.
-_NOT_CARRIED = {"Lion8bit": ("betas",)}
+_NOT_CARRIED = MappingProxyType({"Lion8bit": ("betas",)})
 _CARRIED = ("lr", "betas", "eps", "weight_decay", "maximize")
 
 

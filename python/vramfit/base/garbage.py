@@ -25,10 +25,10 @@ from collections.abc import Iterator
 from vramfit.base import process
 from vramfit.private import torch as of_torch
 
-_LARGE = {
+_LARGE = frozenset({
     "accelerate", "datasets", "diffusers", "lightning", "pandas", "peft", "pytorch_lightning", "scipy", "sklearn",
     "sympy", "timm", "torch", "torchmetrics", "torchvision", "transformers",
-}  # fmt: skip
+})  # fmt: skip
 _WRITERS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from vramfit.base import process
@@ -50,10 +50,12 @@ def _call_directly(function: Callable[..., Any], *_: Any, **__: Any) -> Callable
     return direct
 
 
-_ANSWERS = {
-    (of_torch.compile_module.name, "disable"): _call_directly,
-    ("torch.optim.optimizer", "graph_break"): _break_no_graph,
-}
+_ANSWERS = MappingProxyType(
+    {
+        (of_torch.compile_module.name, "disable"): _call_directly,
+        ("torch.optim.optimizer", "graph_break"): _break_no_graph,
+    }
+)
 
 
 def _name_of_asker() -> str:

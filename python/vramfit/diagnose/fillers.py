@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from vramfit.base import frames, process
 
-_ADDERS = {
+_ADDERS = frozenset({
     "add", "append", "appendleft", "extend", "extendleft", "insert", "publish", "push", "put", "put_nowait",
     "register_buffer", "register_forward_hook", "register_hook", "setdefault", "update",
-}  # fmt: skip
-_ADDING_FUNCTIONS = {"heappush", "heappushpop", "insort", "setattr"}  # to their first argument
+})  # fmt: skip
+_ADDING_FUNCTIONS = frozenset({"heappush", "heappushpop", "insort", "setattr"})  # to their first argument
 _MOST_LINES = 3
 _MOST_FILES = 400
 _MOST_BYTES = 1 << 20  # of a file

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 _MOST = 3  # smaller ones that are told of
@@ -105,30 +106,36 @@ _BERT = (
     _encoder("bert-medium", 512, 8, 8),
     _encoder("bert-small", 512, 4, 8),
 )
-_FAMILIES: dict[str, tuple[Member, ...]] = {
-    "bert": _BERT,
-    "roberta": (_encoder("roberta-large", 1024, 24, 16), _encoder("roberta-base", 768, 12, 12)),
-    "vit": (
-        _encoder("vit-huge", 1280, 32, 16),
-        _encoder("vit-large", 1024, 24, 16),
-        _encoder("vit-base", 768, 12, 12),
-        _encoder("vit-small", 384, 12, 6),
-    ),
-    "deit": (_encoder("deit-base", 768, 12, 12), _encoder("deit-small", 384, 12, 6), _encoder("deit-tiny", 192, 12, 3)),
-    "gpt2": (
-        _gpt2("gpt2-xl", 1600, 48, 25),
-        _gpt2("gpt2-large", 1280, 36, 20),
-        _gpt2("gpt2-medium", 1024, 24, 16),
-        _gpt2("gpt2", 768, 12, 12),
-    ),
-    "t5": (
-        _t5("t5-11b", 1024, 24, 128, 65536, 128),
-        _t5("t5-3b", 1024, 24, 32, 16384, 128),
-        _t5("t5-large", 1024, 24, 16, 4096),
-        _t5("t5-base", 768, 12, 12, 3072),
-        _t5("t5-small", 512, 6, 8, 2048),
-    ),
-}
+_FAMILIES: Mapping[str, tuple[Member, ...]] = MappingProxyType(
+    {
+        "bert": _BERT,
+        "roberta": (_encoder("roberta-large", 1024, 24, 16), _encoder("roberta-base", 768, 12, 12)),
+        "vit": (
+            _encoder("vit-huge", 1280, 32, 16),
+            _encoder("vit-large", 1024, 24, 16),
+            _encoder("vit-base", 768, 12, 12),
+            _encoder("vit-small", 384, 12, 6),
+        ),
+        "deit": (
+            _encoder("deit-base", 768, 12, 12),
+            _encoder("deit-small", 384, 12, 6),
+            _encoder("deit-tiny", 192, 12, 3),
+        ),
+        "gpt2": (
+            _gpt2("gpt2-xl", 1600, 48, 25),
+            _gpt2("gpt2-large", 1280, 36, 20),
+            _gpt2("gpt2-medium", 1024, 24, 16),
+            _gpt2("gpt2", 768, 12, 12),
+        ),
+        "t5": (
+            _t5("t5-11b", 1024, 24, 128, 65536, 128),
+            _t5("t5-3b", 1024, 24, 32, 16384, 128),
+            _t5("t5-large", 1024, 24, 16, 4096),
+            _t5("t5-base", 768, 12, 12, 3072),
+            _t5("t5-small", 512, 6, 8, 2048),
+        ),
+    }
+)
 
 
 def _weights_in_layers(sizes: dict[str, int]) -> int:

@@ -22,19 +22,21 @@ from vramfit.observe import quiet_forwards, scopes
 from vramfit.private import torch as of_torch
 
 # Not "prediction": transformers calls prediction_step() in every evaluation.
-_TEST_WORDS = {"test", "testing", "predict"}
+_TEST_WORDS = frozenset({"test", "testing", "predict"})
 _OWN_TEST_WORDS = _TEST_WORDS | {"infer", "inference"}  # a library's sliding_window_inference() serves any evaluation
-_VALIDATE_WORDS = {
-    "validate",
-    "validation",
-    "val",
-    "valid",
-    "validating",
-    "eval",
-    "evaluate",
-    "evaluation",
-    "evaluating",
-}
+_VALIDATE_WORDS = frozenset(
+    {
+        "validate",
+        "validation",
+        "val",
+        "valid",
+        "validating",
+        "eval",
+        "evaluate",
+        "evaluation",
+        "evaluating",
+    }
+)
 _WORD = re.compile(r"[A-Za-z][a-z]*")
 _MAX_DEPTH = 40  # frames looked at for a function's name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from vramfit.base import process, recorder
@@ -12,12 +13,14 @@ from vramfit.private import deepspeed as of_deepspeed
 from vramfit.private import torch as of_torch
 
 # Wrappers that hold the real module under one attribute; their own names say nothing about the model.
-_WRAPPERS = {
-    "DistributedDataParallel": "module",
-    "DataParallel": "module",
-    "FullyShardedDataParallel": "module",
-    "OptimizedModule": of_torch.original_module.name,
-}
+_WRAPPERS = MappingProxyType(
+    {
+        "DistributedDataParallel": "module",
+        "DataParallel": "module",
+        "FullyShardedDataParallel": "module",
+        "OptimizedModule": of_torch.original_module.name,
+    }
+)
 
 
 @dataclass

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from vramfit.apply.allocator import merged
@@ -356,21 +357,23 @@ def resize_input(editing: Editing, options: Options) -> None:
         editing.add_helper(source, helpers.SCALED, names)
 
 
-_WHY_NOT = {
-    "chunked_loss": "a loss in chunks takes a backward pass of its own",
-    "offload_optimizer": "the optimizer's state moves within each of its steps",
-    "release_gradients": "updates within the backward pass take hooks on every parameter",
-    "half_evaluation": "weights and results change their type around each evaluation",
-    "tiles": "an evaluation in tiles takes the network's layers apart",
-    "int8_weights": "weights of 8 bits need layers of their own",
-    "int4_weights": "weights of 4 bits need layers of their own",
-    "half_teacher": "weights and results change their type around each call of the teacher",
-    "smaller_model": "which network is made is often an option's or a file's to say",
-    "lora": "adapters need layers of their own",
-    "attention": "what attention is given is brought into the shape of fused kernels at each call",
-    "host_transforms": "batches go to the host and back around each call of a transform",
-    "half_weights": "inputs and results change their type around each forward",
-}
+_WHY_NOT = MappingProxyType(
+    {
+        "chunked_loss": "a loss in chunks takes a backward pass of its own",
+        "offload_optimizer": "the optimizer's state moves within each of its steps",
+        "release_gradients": "updates within the backward pass take hooks on every parameter",
+        "half_evaluation": "weights and results change their type around each evaluation",
+        "tiles": "an evaluation in tiles takes the network's layers apart",
+        "int8_weights": "weights of 8 bits need layers of their own",
+        "int4_weights": "weights of 4 bits need layers of their own",
+        "half_teacher": "weights and results change their type around each call of the teacher",
+        "smaller_model": "which network is made is often an option's or a file's to say",
+        "lora": "adapters need layers of their own",
+        "attention": "what attention is given is brought into the shape of fused kernels at each call",
+        "host_transforms": "batches go to the host and back around each call of a transform",
+        "half_weights": "inputs and results change their type around each forward",
+    }
+)
 
 
 def _refuse(why: str) -> Callable[[Editing, Options], None]:
@@ -380,21 +383,23 @@ def _refuse(why: str) -> Callable[[Editing, Options], None]:
     return refuse
 
 
-CHANGES: dict[str, Callable[[Editing, Options], None]] = {
-    "micro_batch": micro_batch,
-    "batch_size": batch_size,
-    "autocast": autocast,
-    "checkpoint": checkpoint,
-    "prune": prune,
-    "sparse_embeddings": sparse_embeddings,
-    "offload_activations": offload_activations,
-    "optimizer": optimizer,
-    "resize_input": resize_input,
-    "no_grad_validation": no_grad_validation,
-    "gather_on_cpu": gather_on_cpu,
-    "allocator": allocator,
-    "empty_cache": empty_cache,
-    "loader_options": loader_options,
-    "zero_grad_set_to_none": zero_grad_set_to_none,
-    **{name: _refuse(why) for name, why in _WHY_NOT.items()},
-}
+CHANGES: Mapping[str, Callable[[Editing, Options], None]] = MappingProxyType(
+    {
+        "micro_batch": micro_batch,
+        "batch_size": batch_size,
+        "autocast": autocast,
+        "checkpoint": checkpoint,
+        "prune": prune,
+        "sparse_embeddings": sparse_embeddings,
+        "offload_activations": offload_activations,
+        "optimizer": optimizer,
+        "resize_input": resize_input,
+        "no_grad_validation": no_grad_validation,
+        "gather_on_cpu": gather_on_cpu,
+        "allocator": allocator,
+        "empty_cache": empty_cache,
+        "loader_options": loader_options,
+        "zero_grad_set_to_none": zero_grad_set_to_none,
+        **{name: _refuse(why) for name, why in _WHY_NOT.items()},
+    }
+)

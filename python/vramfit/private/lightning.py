@@ -6,6 +6,8 @@ settings of schedulers are in none of it. https://lightning.ai/docs/pytorch/stab
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from vramfit.private.names import Attribute
 
 LIBRARY = "lightning"
@@ -47,7 +49,9 @@ epoch_progress = _of_both("loops.fit_loop:_FitLoop.epoch_progress", "its epochs 
 _SET_UP = "trainer.setup:_init_debugging_flags"
 _TRAINER = "trainer.trainer:Trainer"
 _LONG = "its passes are not cut short"
-LIMITS = {part: _of_both(f"{_SET_UP}.limit_{part}_batches", _LONG) for part in ("train", "val", "test", "predict")}
+LIMITS = MappingProxyType(
+    {part: _of_both(f"{_SET_UP}.limit_{part}_batches", _LONG) for part in ("train", "val", "test", "predict")}
+)
 accumulation = _of_both(f"{_TRAINER}.accumulate_grad_batches", "plans that accumulate are refused")
 validation_interval = _of_both(
     f"{_SET_UP}.val_check_interval",
@@ -82,10 +86,12 @@ batches_of_epoch = _of_both(
 epochs_to_run = _of_both("loops.fit_loop:_FitLoop.max_epochs", "all of its epochs are run")
 is_last_batch = _of_both("loops.progress:_BatchProgress.is_last_batch", "its epochs are run to their end")
 counts_now = _of_both("loops.progress:_Progress.current", "its epochs are not counted on")
-COUNTS = {
-    name: _of_both(f"loops.progress:_ProcessedTracker.{name}", "its epochs are not counted on")
-    for name in ("ready", "started", "processed", "completed")
-}
+COUNTS = MappingProxyType(
+    {
+        name: _of_both(f"loops.progress:_ProcessedTracker.{name}", "its epochs are not counted on")
+        for name in ("ready", "started", "processed", "completed")
+    }
+)
 
 # -- how a scheduler is asked
 

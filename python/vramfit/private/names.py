@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
@@ -231,8 +231,8 @@ def need(*names: Private) -> None:
 
 def _names_in(names: ModuleType) -> Iterator[Private]:
     for each in list(vars(names).values()):
-        if isinstance(each, (dict, tuple)):
-            several = each.values() if isinstance(each, dict) else each
+        if isinstance(each, (Mapping, tuple)):
+            several = each.values() if isinstance(each, Mapping) else each
             yield from (value for value in several if isinstance(value, Private))
         elif isinstance(each, Private):
             yield each

@@ -20,7 +20,7 @@ import ctypes
 import itertools
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 from vramfit.private.names import Private
@@ -36,7 +36,7 @@ _FRAME = HEAD + WORD
 _NUMBER = HEAD
 _SEARCHED_WORDS = 48
 _TP_NAME, _TP_AS_SEQUENCE = 24, 104
-_SLOTS = {"sq_item": 24, "sq_ass_item": 40}
+_SLOTS = MappingProxyType({"sq_item": 24, "sq_ass_item": 40})
 
 
 class Layout(Private):

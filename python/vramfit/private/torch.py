@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import nullcontext
+from types import MappingProxyType
 from typing import Any
 
 from vramfit.private.names import Argument, Attribute, Module, Name, Symbol, nothing
@@ -214,38 +215,42 @@ _SPARSE = "sizes and values of sparse tensors are not known"
 sparse_places, sparse_entries = (Name(f"torch.ops:aten.{name}", _SPARSE) for name in ("_indices", "_values"))
 unique = Name("torch:_unique2", "reads of values by unique() are not noticed")
 _SOFTMAX = "softmax of values in half precision is not computed"
-SOFTMAXES = {
-    name: Name(f"torch.ops:aten.{name}", _SOFTMAX)
-    for name in ("_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data")
-}
+SOFTMAXES = MappingProxyType(
+    {
+        name: Name(f"torch.ops:aten.{name}", _SOFTMAX)
+        for name in ("_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data")
+    }
+)
 # at::_ops::<name>::call: the mangled names carry the types of the arguments. Up to 2.3 optional is c10's own.
 _LATE = "large random fills on the host are made at once, which takes time"
-HOST_FILLS = {
-    name: Symbol(f"at::{name}", "libtorch_cpu.so", tuple(symbols), _LATE)
-    for name, *symbols in (
-        (
-            "normal_",
-            "_ZN2at4_ops7normal_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE",
-            "_ZN2at4_ops7normal_4callERNS_6TensorEddN3c108optionalINS_9GeneratorEEE",
-        ),
-        (
-            "uniform_",
-            "_ZN2at4_ops8uniform_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE",
-            "_ZN2at4_ops8uniform_4callERNS_6TensorEddN3c108optionalINS_9GeneratorEEE",
-        ),
-        ("zero_", "_ZN2at4_ops5zero_4callERNS_6TensorE"),
-        ("erfinv_", "_ZN2at4_ops7erfinv_4callERNS_6TensorE"),
-        ("fill_", "_ZN2at4_ops12fill__Tensor4callERNS_6TensorERKS2_"),
-        ("mul_", "_ZN2at4_ops11mul__Tensor4callERNS_6TensorERKS2_"),
-        ("add_", "_ZN2at4_ops11add__Tensor4callERNS_6TensorERKS2_RKN3c106ScalarE"),
-        (
-            "clamp_",
-            "_ZN2at4_ops6clamp_4callERNS_6TensorERKSt8optionalIN3c106ScalarEES9_",
-            "_ZN2at4_ops6clamp_4callERNS_6TensorERKN3c108optionalINS4_6ScalarEEES9_",
-        ),
-        ("copy_", "_ZN2at4_ops5copy_4callERNS_6TensorERKS2_b"),
-    )
-}
+HOST_FILLS = MappingProxyType(
+    {
+        name: Symbol(f"at::{name}", "libtorch_cpu.so", tuple(symbols), _LATE)
+        for name, *symbols in (
+            (
+                "normal_",
+                "_ZN2at4_ops7normal_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE",
+                "_ZN2at4_ops7normal_4callERNS_6TensorEddN3c108optionalINS_9GeneratorEEE",
+            ),
+            (
+                "uniform_",
+                "_ZN2at4_ops8uniform_4callERNS_6TensorEddSt8optionalINS_9GeneratorEE",
+                "_ZN2at4_ops8uniform_4callERNS_6TensorEddN3c108optionalINS_9GeneratorEEE",
+            ),
+            ("zero_", "_ZN2at4_ops5zero_4callERNS_6TensorE"),
+            ("erfinv_", "_ZN2at4_ops7erfinv_4callERNS_6TensorE"),
+            ("fill_", "_ZN2at4_ops12fill__Tensor4callERNS_6TensorERKS2_"),
+            ("mul_", "_ZN2at4_ops11mul__Tensor4callERNS_6TensorERKS2_"),
+            ("add_", "_ZN2at4_ops11add__Tensor4callERNS_6TensorERKS2_RKN3c106ScalarE"),
+            (
+                "clamp_",
+                "_ZN2at4_ops6clamp_4callERNS_6TensorERKSt8optionalIN3c106ScalarEES9_",
+                "_ZN2at4_ops6clamp_4callERNS_6TensorERKN3c108optionalINS4_6ScalarEEES9_",
+            ),
+            ("copy_", "_ZN2at4_ops5copy_4callERNS_6TensorERKS2_b"),
+        )
+    }
+)
 
 # -- processes, and the compiler
 

@@ -7,7 +7,8 @@ CPU cannot repeat; it is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -116,11 +117,13 @@ def _cudnn_backward(
     return _backward(gradient, q, k, v, bias, causal, scale)[:3]
 
 
-KERNELS: dict[str, Callable[..., Any]] = {
-    of_operators.efficient.full_name: _efficient,
-    of_operators.efficient_backward.full_name: _efficient_backward,
-    of_operators.flash.full_name: _flash,
-    of_operators.flash_backward.full_name: _flash_backward,
-    of_operators.cudnn.full_name: _cudnn,
-    of_operators.cudnn_backward.full_name: _cudnn_backward,
-}
+KERNELS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        of_operators.efficient.full_name: _efficient,
+        of_operators.efficient_backward.full_name: _efficient_backward,
+        of_operators.flash.full_name: _flash,
+        of_operators.flash_backward.full_name: _flash_backward,
+        of_operators.cudnn.full_name: _cudnn,
+        of_operators.cudnn_backward.full_name: _cudnn_backward,
+    }
+)

@@ -16,7 +16,7 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable
-from types import FrameType, ModuleType
+from types import FrameType, MappingProxyType, ModuleType
 from typing import Any
 
 from vramfit.base import notes, process
@@ -28,30 +28,34 @@ from vramfit.values.tracked import lines
 
 SIZE, BRANCH, NUMBER = "a size", steering.BRANCH, "a whole number"
 
-_TENSOR_METHODS = {
-    "nonzero": SIZE,
-    "masked_select": SIZE,
-    "unique_consecutive": SIZE,
-    "repeat_interleave": SIZE,
-    "bincount": SIZE,
-    "allclose": BRANCH,
-    "equal": BRANCH,
-    "__bool__": BRANCH,
-    "__int__": NUMBER,
-    "__float__": NUMBER,
-    "__index__": NUMBER,
-    "item": NUMBER,
-    "tolist": NUMBER,
-}
-_FUNCTIONS = {
-    "nonzero": SIZE,
-    "masked_select": SIZE,
-    "repeat_interleave": SIZE,
-    "bincount": SIZE,
-    "where": SIZE,
-    "allclose": BRANCH,
-    "equal": BRANCH,
-}
+_TENSOR_METHODS = MappingProxyType(
+    {
+        "nonzero": SIZE,
+        "masked_select": SIZE,
+        "unique_consecutive": SIZE,
+        "repeat_interleave": SIZE,
+        "bincount": SIZE,
+        "allclose": BRANCH,
+        "equal": BRANCH,
+        "__bool__": BRANCH,
+        "__int__": NUMBER,
+        "__float__": NUMBER,
+        "__index__": NUMBER,
+        "item": NUMBER,
+        "tolist": NUMBER,
+    }
+)
+_FUNCTIONS = MappingProxyType(
+    {
+        "nonzero": SIZE,
+        "masked_select": SIZE,
+        "repeat_interleave": SIZE,
+        "bincount": SIZE,
+        "where": SIZE,
+        "allclose": BRANCH,
+        "equal": BRANCH,
+    }
+)
 
 
 class _State:

@@ -6,7 +6,8 @@ that nobody reads outside the operator's own backward (a cuDNN reserve, a Philox
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -81,17 +82,19 @@ def _eps(x: Tensor, eps: float | None) -> float:
     )
 
 
-KERNELS: dict[str, Callable[..., Any]] = {
-    "aten::cudnn_batch_norm": _cudnn_batch_norm,
-    "aten::cudnn_batch_norm_backward": _cudnn_batch_norm_backward,
-    **{
-        f"aten::{name}": (_softmax_backward if "backward" in name else _softmax)(each.get())
-        for name, each in of_torch.SOFTMAXES.items()
-        if not each.is_gone()
-    },
-    "aten::cudnn_grid_sampler": _cudnn_grid_sampler,
-    of_operators.rms_norm.full_name: _fused_rms_norm,
-    of_operators.rms_norm_backward.full_name: _fused_rms_norm_backward,
-    **attention.KERNELS,
-    **recurrent.KERNELS,
-}
+KERNELS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "aten::cudnn_batch_norm": _cudnn_batch_norm,
+        "aten::cudnn_batch_norm_backward": _cudnn_batch_norm_backward,
+        **{
+            f"aten::{name}": (_softmax_backward if "backward" in name else _softmax)(each.get())
+            for name, each in of_torch.SOFTMAXES.items()
+            if not each.is_gone()
+        },
+        "aten::cudnn_grid_sampler": _cudnn_grid_sampler,
+        of_operators.rms_norm.full_name: _fused_rms_norm,
+        of_operators.rms_norm_backward.full_name: _fused_rms_norm_backward,
+        **attention.KERNELS,
+        **recurrent.KERNELS,
+    }
+)

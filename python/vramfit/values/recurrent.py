@@ -5,7 +5,8 @@ Dropout between layers draws from cuDNN's own sequence, which the CPU cannot rep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -17,7 +18,7 @@ from vramfit.values.aside import run_aside
 aten = torch.ops.aten
 
 _RELU, _TANH, _LSTM, _GRU = range(4)  # cudnnRNNMode_t
-_LAYERS = {_RELU: aten.rnn_relu, _TANH: aten.rnn_tanh, _LSTM: aten.lstm, _GRU: aten.gru}
+_LAYERS = MappingProxyType({_RELU: aten.rnn_relu, _TANH: aten.rnn_tanh, _LSTM: aten.lstm, _GRU: aten.gru})
 
 
 class _Layer(NamedTuple):
@@ -76,7 +77,9 @@ def _cudnn_rnn_backward(
     return gradients[0], gradients[1], to_cx, gradients[2 if cx is None else 3 :]
 
 
-KERNELS: dict[str, Callable[..., Any]] = {
-    of_operators.rnn.full_name: _cudnn_rnn,
-    of_operators.rnn_backward.full_name: _cudnn_rnn_backward,
-}
+KERNELS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        of_operators.rnn.full_name: _cudnn_rnn,
+        of_operators.rnn_backward.full_name: _cudnn_rnn_backward,
+    }
+)

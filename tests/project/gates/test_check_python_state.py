@@ -9,7 +9,8 @@ from broken_trees import run_gate, write
 
 STATES = {
     "python/vramfit/base/process.py": "import os\n_owned = []\nos.register_at_fork(after_in_child=_owned.clear)\n",
-    "python/vramfit/observe/phases.py": "import re\nfrom vramfit.base import process\n_WORDS = {'test'}\n"
+    "python/vramfit/observe/phases.py": "import re\nfrom vramfit.base import process\n_WORDS = frozenset({'test'})\n"
+    "_KINDS = MappingProxyType({'a': ('b',), **{'c': int}})\n"
     "_WORD = re.compile('x')\nclass _State:\n    def __init__(self):\n        self.told = []\n"
     "_state = process.own(_State)\ndef tell():\n    _state.told.append(1)\n    words = []\n    words.append(2)\n",
 }
@@ -27,8 +28,14 @@ def test_what_the_process_owns_may_change(root: Path, tmp_path: Path) -> None:
         ("if True:\n    _told = []\n", 2, "_told can change"),
         ("class C: pass\nc = C()\n", 2, "c can change"),
         ("import threading\n_LOCK = threading.RLock()\n", 2, "_LOCK can change"),
-        ("_WORDS = {}\ndef f():\n    _WORDS['a'] = 1\n", 3, "_WORDS is a constant, and changed"),
-        ("from vramfit.steer import cut\ndef f():\n    cut.LIMITS.append(1)\n", 3, "LIMITS is a constant, and changed"),
+        ("_WORDS = {}\ndef f():\n    _WORDS['a'] = 1\n", 1, "_WORDS can change"),
+        ("import heapq\n_SEEN = [0]\ndef f(n):\n    heapq.heappush(_SEEN, n)\n", 2, "_SEEN can change"),
+        ("import operator\n_COUNTS = {}\ndef f(n):\n    operator.setitem(_COUNTS, n, 1)\n", 2, "_COUNTS can change"),
+        ("_SEEN = [0]\ndef f(n):\n    seen = _SEEN\n    seen.append(n)\n", 1, "_SEEN can change"),
+        ("_PAIR = (1, [])\n", 1, "_PAIR can change"),
+        ("_KINDS = MappingProxyType({'a': []})\n", 1, "_KINDS can change"),
+        ("_KINDS = MappingProxyType({**{'a': {1}}})\n", 1, "_KINDS can change"),
+        ("class C:\n    SEEN = []\n", 2, "C.SEEN can change"),
         ("from vramfit.steer import cut\ndef f():\n    cut.seen = 1\n", 3, "of the module cut is set from outside"),
         ("_known = find()\ndef f():\n    _known.append(1)\n", 3, "_known is changed"),
         ("class C:\n    count = 0\ndef f():\n    C.count += 1\n", 4, "the class C remembers something"),
@@ -59,7 +66,7 @@ def test_what_the_process_owns_may_change(root: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_the_process_does_not_own_fails(root: Path, tmp_path: Path, text: str, line: int, said: str) -> None:
-    others = {"python/vramfit/steer/cut.py": "LIMITS = [1]\n", "python/vramfit/observe/bad.py": text}
+    others = {"python/vramfit/steer/cut.py": "LIMITS = (1,)\n", "python/vramfit/observe/bad.py": text}
     done = run_gate(root, "check_python_state", write(tmp_path, STATES | others))
     assert done.returncode == 1
     assert f"python/vramfit/observe/bad.py:{line}: " in done.stdout and said in done.stdout

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from vramfit.base import process
@@ -15,17 +16,19 @@ from vramfit.contract.numbers import Dtype
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 
-_DTYPES = {
-    "float32": Dtype.F32,
-    "float64": Dtype.F64,
-    "float16": Dtype.F16,
-    "bfloat16": Dtype.BF16,
-    "int8": Dtype.I8,
-    "uint8": Dtype.I8,
-}
+_DTYPES = MappingProxyType(
+    {
+        "float32": Dtype.F32,
+        "float64": Dtype.F64,
+        "float16": Dtype.F16,
+        "bfloat16": Dtype.BF16,
+        "int8": Dtype.I8,
+        "uint8": Dtype.I8,
+    }
+)
 
 # Which arguments are the matrices: the gradient of each is a product as large as the forward's.
-_MATRICES = {"aten::mm": (0, 1), "aten::addmm": (1, 2), "aten::bmm": (0, 1), "aten::baddbmm": (1, 2)}
+_MATRICES = MappingProxyType({"aten::mm": (0, 1), "aten::addmm": (1, 2), "aten::bmm": (0, 1), "aten::baddbmm": (1, 2)})
 
 
 class _State:

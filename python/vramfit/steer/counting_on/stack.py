@@ -20,10 +20,10 @@ from vramfit.base import notes, process
 from vramfit.private.python_layout import WORD, find_first_local, memory_of, object_at
 
 _MAX_INSTRUCTIONS = 50_000
-_ENDS = {  # what follows them is reached by a jump alone
+_ENDS = frozenset({  # what follows them is reached by a jump alone
     "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP", "JUMP_FORWARD", "JUMP_ABSOLUTE",
     "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
-}  # fmt: skip
+})  # fmt: skip
 
 
 class Places(NamedTuple):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from vramfit.observe import loaders
@@ -27,8 +28,8 @@ _PLAIN = (
     ast.GtE, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Tuple, ast.List, ast.Set, ast.Call,
 )  # fmt: skip
 _COUNTER = "counter"
-_ARITHMETIC = {"min": min, "max": max, "int": int, "abs": abs, "round": round, "float": float}
-_KNOWN = {_COUNTER, *_ARITHMETIC}
+_ARITHMETIC = MappingProxyType({"min": min, "max": max, "int": int, "abs": abs, "round": round, "float": float})
+_KNOWN = frozenset({_COUNTER, *_ARITHMETIC})
 _SHARES = (0.25, 0.5, 0.75)
 ROUNDS_EACH = 2  # with one value: the first may make the second larger, as what it unfreezes gets its gradients then
 

@@ -15,10 +15,10 @@ from vramfit.steer.counting_on.counters import Counter
 from vramfit.steer.counting_on.targets import IsCounter
 from vramfit.steer.coverage.source import Source, passed_to
 
-_SAYS = {
+_SAYS = frozenset({
     "print", "log", "info", "debug", "warning", "write", "set_postfix", "set_description", "add_scalar", "set_epoch",
     "log_metrics", "format", "range",
-}  # fmt: skip
+})  # fmt: skip
 
 
 def first_of(counter: Counter, source: Source, scope: ast.AST | None) -> str:

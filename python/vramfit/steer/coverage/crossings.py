@@ -12,19 +12,21 @@ import ast
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 from vramfit.steer.coverage.source import Source
 
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-_ARITHMETIC = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-}
+_ARITHMETIC = MappingProxyType(
+    {
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.FloorDiv: operator.floordiv,
+    }
+)
 _MAX_FRAMES = 200
 
 

@@ -10,10 +10,14 @@ from dataclasses import dataclass, field
 from typing import Union
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
-_MUTATORS = {"append", "extend", "add", "push", "put", "update", "pop", "appendleft", "popleft", "insert", "enqueue"}
-_CHANCE = {"random", "rand", "randint", "randrange", "uniform", "choice", "time", "perf_counter", "monotonic"}
+_MUTATORS = frozenset(
+    {"append", "extend", "add", "push", "put", "update", "pop", "appendleft", "popleft", "insert", "enqueue"}
+)
+_CHANCE = frozenset(
+    {"random", "rand", "randint", "randrange", "uniform", "choice", "time", "perf_counter", "monotonic"}
+)
 # What trainers, schedulers and optimizers count and change in their own files: attributes and methods.
-_COUNTED = {"global_step", "current_epoch", "last_epoch", "get_last_lr", "param_groups"}
+_COUNTED = frozenset({"global_step", "current_epoch", "last_epoch", "get_last_lr", "param_groups"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
 _JUMPS = (ast.Return, ast.Continue, ast.Break, ast.Raise)

@@ -18,24 +18,26 @@ YES: said.UsesCard = "yes"
 _ORDER = (NO, UNKNOWN, YES)
 # Parts of torch that move nothing to a card and compute nothing there.
 _HARMLESS_PLACES = ("torch.utils.data", "torch.utils.tensorboard", "torch.serialization", "torch.random", "torch.hub")
-_HARMLESS_TORCH = {
+_HARMLESS_TORCH = frozenset({
     "save", "no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "manual_seed", "manual_seed_all", "device",
     "set_float32_matmul_precision", "synchronize", "empty_cache", "reset_peak_memory_stats", "max_memory_allocated",
     "memory_allocated", "memory_reserved", "max_memory_reserved", "memory_summary", "memory_stats", "is_available",
     "device_count", "get_rank", "get_world_size", "is_initialized", "set_device", "current_device", "mem_get_info",
     "destroy_process_group", "get_device_name", "set_num_threads", "Generator", "is_grad_enabled",
-}  # fmt: skip
-_HARMLESS_METHODS = {
+})  # fmt: skip
+_HARMLESS_METHODS = frozenset({
     "item", "cpu", "numpy", "detach", "size", "dim", "numel", "eval", "train", "parameters", "named_parameters",
     "state_dict", "zero_grad", "tolist", "modules", "named_modules", "children", "get_last_lr",
     "stride", "element_size", "data_ptr", "is_contiguous", "share_memory_", "extra_repr",
-}  # fmt: skip
+})  # fmt: skip
 # Methods that only report something, whatever object they belong to.
-_SAYING = {
+_SAYING = frozenset({
     "info", "debug", "warning", "error", "log", "write", "flush", "add_scalar", "add_scalars", "set_postfix",
     "set_description", "log_metrics", "close",
-}  # fmt: skip
-_VERBS = {"backward", "step", "forward", "cuda", "generate", "fit", "evaluate", "predict", "validate", "test"}
+})  # fmt: skip
+_VERBS = frozenset(
+    {"backward", "step", "forward", "cuda", "generate", "fit", "evaluate", "predict", "validate", "test"}
+)
 _MAX_DEPTH = 6
 
 

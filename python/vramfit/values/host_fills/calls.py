@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+from types import MappingProxyType
 from typing import Any
 
 from vramfit.private import torch as of_torch
 
 LARGE = (1 << 20) + 1  # bytes; copies to the card up to 1 MiB are really made, and read
 RANDOM, UNARY, BINARY, COPY, ADD, CLAMP = range(1, 7)
-KINDS = {
-    "normal_": RANDOM,
-    "uniform_": RANDOM,
-    "zero_": UNARY,
-    "erfinv_": UNARY,
-    "fill_": BINARY,
-    "mul_": BINARY,
-    "add_": ADD,
-    "clamp_": CLAMP,
-    "copy_": COPY,
-}
+KINDS = MappingProxyType(
+    {
+        "normal_": RANDOM,
+        "uniform_": RANDOM,
+        "zero_": UNARY,
+        "erfinv_": UNARY,
+        "fill_": BINARY,
+        "mul_": BINARY,
+        "add_": ADD,
+        "clamp_": CLAMP,
+        "copy_": COPY,
+    }
+)
 
 
 class Call(ctypes.Structure):

@@ -12,6 +12,7 @@ something (`x[mask]`, `nonzero`, a count) it is full first, which is the most th
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -74,17 +75,19 @@ class TrackedValues(TorchDispatchMode):
         return _RULES[operator.kind](call)
 
 
-_RULES = {
-    Kind.PLAIN: lambda call: computing.plain(call) if call.tensors else factories.factory(call),
-    Kind.FROM_SHAPES: factories.from_shapes,
-    Kind.COPY: transfers.copy,
-    Kind.READ: transfers.read,
-    Kind.SIZED: choosing.sized_by_values,
-    Kind.INDEXED: choosing.indexed,
-    Kind.COUNTS: computing.counts,
-    Kind.COMPARES: computing.compares,
-    Kind.ARRANGES: computing.arranges,
-    Kind.CHOOSES: choosing.chooses,
-    Kind.EACH: computing.each,
-    Kind.HEAVY: computing.heavy,
-}
+_RULES = MappingProxyType(
+    {
+        Kind.PLAIN: lambda call: computing.plain(call) if call.tensors else factories.factory(call),
+        Kind.FROM_SHAPES: factories.from_shapes,
+        Kind.COPY: transfers.copy,
+        Kind.READ: transfers.read,
+        Kind.SIZED: choosing.sized_by_values,
+        Kind.INDEXED: choosing.indexed,
+        Kind.COUNTS: computing.counts,
+        Kind.COMPARES: computing.compares,
+        Kind.ARRANGES: computing.arranges,
+        Kind.CHOOSES: choosing.chooses,
+        Kind.EACH: computing.each,
+        Kind.HEAVY: computing.heavy,
+    }
+)

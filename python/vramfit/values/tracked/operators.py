@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -56,18 +57,20 @@ _HEAVY_WORDS = (
     "gru", "nll_loss", "upsample", "deform_conv", "roi_align", "roi_pool", "linalg_", "fft",
     *(family.word for family in (*of_operators.HEAVY, of_operators.distance)),
 )  # fmt: skip
-_BY_NAME = {
-    **dict.fromkeys(_WITHOUT_VALUES, Kind.WITHOUT_VALUES),
-    **dict.fromkeys(_FROM_SHAPES, Kind.FROM_SHAPES),
-    **dict.fromkeys(_SIZED, Kind.SIZED),
-    **dict.fromkeys(_COMPARES, Kind.COMPARES),
-    **dict.fromkeys(_ARRANGES, Kind.ARRANGES),
-    **dict.fromkeys(names_of("copy_") | full_names(of_operators.COPIES), Kind.COPY),
-    **dict.fromkeys(names_of("equal") | full_names(of_operators.READS), Kind.READ),
-    **dict.fromkeys(names_of("index index_put index_put_") | full_names(of_operators.INDEXED), Kind.INDEXED),
-    **dict.fromkeys(names_of("sum count_nonzero cumsum all any"), Kind.COUNTS),
-    **dict.fromkeys(names_of("argmax argmin topk sort max min multinomial kthvalue median mode"), Kind.CHOOSES),
-}
+_BY_NAME = MappingProxyType(
+    {
+        **dict.fromkeys(_WITHOUT_VALUES, Kind.WITHOUT_VALUES),
+        **dict.fromkeys(_FROM_SHAPES, Kind.FROM_SHAPES),
+        **dict.fromkeys(_SIZED, Kind.SIZED),
+        **dict.fromkeys(_COMPARES, Kind.COMPARES),
+        **dict.fromkeys(_ARRANGES, Kind.ARRANGES),
+        **dict.fromkeys(names_of("copy_") | full_names(of_operators.COPIES), Kind.COPY),
+        **dict.fromkeys(names_of("equal") | full_names(of_operators.READS), Kind.READ),
+        **dict.fromkeys(names_of("index index_put index_put_") | full_names(of_operators.INDEXED), Kind.INDEXED),
+        **dict.fromkeys(names_of("sum count_nonzero cumsum all any"), Kind.COUNTS),
+        **dict.fromkeys(names_of("argmax argmin topk sort max min multinomial kthvalue median mode"), Kind.CHOOSES),
+    }
+)
 _ONLY_WRITTEN = full_names(of_operators.ONLY_WRITES)  # what was there before is not read
 _MULTIPLY = names_of("mm addmm bmm baddbmm addmv mv dot addbmm mm_") | full_names(of_operators.MULTIPLIES)
 

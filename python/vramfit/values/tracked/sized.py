@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, p
 from vramfit.values.tracked.witness import GOLDEN
 
 _MOST_WRITTEN = 1 << 22  # elements of an output that are written; a larger one has a size only
-_WORDS = {"nonzero": "nonzero", "masked_select": "masked_select", "nms": "non-maximum suppression"}
+_WORDS = MappingProxyType({"nonzero": "nonzero", "masked_select": "masked_select", "nms": "non-maximum suppression"})
 
 
 def is_mask(index: Any) -> bool:
