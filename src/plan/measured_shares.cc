@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/forecast.h"
+
 namespace vramfit::plan {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "plan/evaluation.h"
+#include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {

@@ -6,6 +6,7 @@
 
 #include "model/number_text.h"
 #include "plan/evaluation.h"
+#include "plan/measured_shares.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
