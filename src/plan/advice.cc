@@ -119,13 +119,18 @@ void advise_host(const model::Job& job, const Target& target, std::vector<std::s
   if (needs <= target.limit) return;
   const Bytes excess = needs - target.limit;
   const double moved = 2 * static_cast<double>(excess.count()) / kPagesPerSecond;
-  const double step = devices::estimate_step_seconds(target.card, job.work);
+  // Without an optimizer's steps the work is that of the whole pass.
+  const model::PhaseFacts* training = model::find_phase(job, model::phase::kTrain);
+  const std::string beside =
+      training != nullptr && training->steps > 0
+          ? fmt::format(" beside a step of about {:.2f} s", devices::estimate_step_seconds(target.card, job.work))
+          : "";
   advice.push_back(fmt::format(
       "managed memory (cudaMallocManaged by a pluggable allocator) would keep {} of {} in the host's memory instead of "
-      "running out, and move it over PCIe and back each step at least once: {:.2f} s or more beside a step of about "
-      "{:.2f} s. The host needs as much free memory for it; what it has beyond that, its page cache or other programs "
+      "running out, and move it over PCIe and back each step at least once: {:.2f} s or more{}. The host needs as much "
+      "free memory for it; what it has beyond that, its page cache or other programs "
       "change nothing on the card",
-      to_string(excess), to_string(needs), moved, step));
+      to_string(excess), to_string(needs), moved, beside));
 }
 
 void advise_teacher(const model::Job& job, const Target& target, std::vector<std::string>& advice) {

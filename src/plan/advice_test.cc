@@ -66,6 +66,10 @@ TEST(Advice, tells_what_managed_memory_would_move_where_it_does_not_fit) {
   ASSERT_EQ(advice.size(), 1U);  // 2920 and 300 of context on 2048
   EXPECT_NE(advice[0].find("would keep 1172 MiB of 3.14 GiB in the host's memory"), std::string::npos) << advice[0];
   EXPECT_TRUE(find_advice(example_job(), example_target(8192), nullptr).empty());
+  EXPECT_NE(advice[0].find("s or more beside a step of about"), std::string::npos) << advice[0];
+  model::Job job = example_job();
+  for (model::PhaseFacts& phase : job.phases) phase.steps = 0;  // a script that updates its weights itself
+  EXPECT_EQ(find_advice(job, example_target(2048), nullptr)[0].find("beside a step"), std::string::npos);
 }
 
 TEST(Advice, passes_on_what_the_hooks_saw_and_names_a_teacher) {
