@@ -51,8 +51,6 @@ std::vector<model::StagePeak> find_peaks_of_card(const liveness::CardHistory& hi
   return moments;
 }
 
-bool is_evaluation(std::uint8_t phase) { return phase == VF_PHASE_VALIDATE || phase == VF_PHASE_TEST; }
-
 // The birth in an evaluation at which its card held most; null when there is none.
 const Block* find_fullest_evaluation(const liveness::CardHistory& history) {
   std::priority_queue<std::pair<EventIndex, Bytes>, std::vector<std::pair<EventIndex, Bytes>>, std::greater<>> deaths;
@@ -62,7 +60,7 @@ const Block* find_fullest_evaluation(const liveness::CardHistory& history) {
     for (; !deaths.empty() && deaths.top().first <= block.born; deaths.pop()) level -= deaths.top().second;
     level += block.size;
     if (block.died != liveness::kNever) deaths.push({block.died, block.size});
-    if (!is_evaluation(block.phase) || level <= most) continue;
+    if (!model::is_evaluation(block.phase) || level <= most) continue;
     most = level;
     fullest = &block;
   }

@@ -7,13 +7,12 @@
 #include "liveness/owners.h"
 #include "liveness/rise.h"
 #include "liveness/step_memory.h"
+#include "model/number_text.h"
 #include "model/recording.h"
 
 namespace vramfit::liveness {
 
 namespace {
-
-bool is_evaluation(std::uint8_t phase) { return phase == VF_PHASE_VALIDATE || phase == VF_PHASE_TEST; }
 
 // kNever: it takes none.
 EventIndex find_first_step(const CardHistory& history, int process) {
@@ -53,7 +52,7 @@ std::vector<StepSeries> find_step_series(const CardHistory& history) {
       const auto [known, fresh] = training.emplace(end.process, all.size());
       if (fresh) all.push_back({end.process, end.phase, begin, {}, false});
       all[known->second].ends.push_back(end);
-    } else if (is_evaluation(end.phase)) {
+    } else if (model::is_evaluation(end.phase)) {
       const bool goes_on = before != last.end() && before->second.phase == end.phase;
       if (!goes_on) {
         evaluating[end.process] = all.size();
@@ -101,7 +100,7 @@ bool is_in_full(const model::Recording& recording, const StepEnd& end) {
 }
 
 bool serves(const StepSeries& series, const std::vector<StepSeries>& all) {
-  return is_evaluation(series.phase) && series.ends.size() >= kFewestLevels &&
+  return model::is_evaluation(series.phase) && series.ends.size() >= kFewestLevels &&
          std::ranges::none_of(all, [&](const StepSeries& other) {
            return other.process == series.process && other.phase == VF_PHASE_TRAIN;
          });

@@ -100,6 +100,11 @@ model::StagePeak settled(const Forecast& forecast, model::StagePeak moment) {
   return moment;
 }
 
+Bytes weights_at(const Forecast& forecast, const model::StagePeak& settled) {
+  const Bytes weights = settled.holdings.weights;
+  return settled.phase == model::phase::kLoad ? weights : scaled(weights, forecast.later_weights);
+}
+
 std::string_view find_best_run(const Forecast& forecast) {
   if (!forecast.measured_with.empty()) return forecast.measured_with;
   const bool saves_as_before = forecast.activation_scale == 1 && forecast.repeats == nullptr;
@@ -164,8 +169,7 @@ Outlook add_up(const model::Job& job, const Forecast& forecast) {
   for (model::StagePeak moment : forecast.stage_peaks) {
     free_activations(forecast, moment);
     moment = settled(forecast, std::move(moment));
-    if (moment.phase != model::phase::kLoad)
-      moment.holdings.weights = scaled(moment.holdings.weights, forecast.later_weights);
+    moment.holdings.weights = weights_at(forecast, moment);
     const Bytes allocated = sum(moment.holdings);
     after = std::max(after, allocated);
     const auto known = std::ranges::find(outlook.phases, moment.phase, &PhaseOutlook::phase);

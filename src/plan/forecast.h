@@ -93,6 +93,8 @@ bool holds_graph(const model::StagePeak& moment);  // a training moment at which
 
 // A moment as the techniques left it, before what checkpointing and offloading free of it.
 model::StagePeak settled(const Forecast& forecast, model::StagePeak moment);
+// Of such a moment: some plans keep others once the weights are loaded.
+Bytes weights_at(const Forecast& forecast, const model::StagePeak& settled);
 
 // `share` of the samples (or of the pixels) at once: what grows with the batch shrinks with it.
 void scale_batch(Forecast& forecast, std::string_view phase, double share);

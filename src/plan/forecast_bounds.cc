@@ -7,10 +7,9 @@ namespace {
 
 // What lasts from one step to the next, as the plan's techniques leave it at that moment.
 Bytes sum_lasting(const Forecast& forecast, const model::StagePeak& moment) {
-  const model::Holdings& holdings = settled(forecast, moment).holdings;
-  const bool is_later = moment.phase != "load";
-  const Bytes weights = is_later ? scaled(holdings.weights, forecast.later_weights) : holdings.weights;
-  return weights + holdings.buffers + holdings.gradients + holdings.optimizer;
+  const model::StagePeak then = settled(forecast, moment);
+  const model::Holdings& holdings = then.holdings;
+  return weights_at(forecast, then) + holdings.buffers + holdings.gradients + holdings.optimizer;
 }
 
 }  // namespace

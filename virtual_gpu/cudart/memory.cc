@@ -11,6 +11,7 @@
 #include "virtual_gpu/ledger/accounts.h"
 
 using vramfit::cudart::answer;
+using vramfit::cudart::check_stream;
 namespace ledger = vramfit::ledger;
 namespace device = vramfit::device;
 
@@ -26,11 +27,6 @@ struct IpcMemory {
 };
 static_assert(sizeof(IpcMemory) <= sizeof(cudaIpcMemHandle_t));
 constexpr uint64_t kIpcMagic = 0x3143504954494656;  // "VFITIPC1"
-
-cudaError_t check_stream(cudaStream_t stream) {
-  device::StreamFacts facts;
-  return answer(device::stream_facts(stream, &facts));
-}
 
 int ordinal_of(int index) {
   for (int card = 0; card < ledger::card_count(); ++card) {

@@ -18,6 +18,8 @@ cudaError_t answer(device::Error error);
 cudaError_t answer(CUresult error);
 // cudaSuccess when there is a virtual card to work with.
 cudaError_t check_usable();
+// cudaErrorInvalidResourceHandle and the like for a stream that nobody gave.
+cudaError_t check_stream(cudaStream_t stream);
 // The thread's card, touched.
 device::Error touch_current();
 

@@ -8,8 +8,14 @@
 #include "virtual_gpu/cudart/runtime.h"
 
 using vramfit::cudart::answer;
+using vramfit::cudart::check_stream;
 namespace ledger = vramfit::ledger;
 namespace device = vramfit::device;
+
+cudaError_t vramfit::cudart::check_stream(cudaStream_t stream) {
+  device::StreamFacts facts;
+  return answer(device::stream_facts(stream, &facts));
+}
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   VF_NEED(stream);
@@ -77,16 +83,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return answer(device::wait_event(stream, event, flags));
 }
 
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
-  device::StreamFacts facts;
-  return answer(device::stream_facts(stream, &facts));
-}
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) { return check_stream(stream); }
 
 // Nothing that can be copied changes an answer.
 cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
-  device::StreamFacts facts;
-  if (const auto error = device::stream_facts(to, &facts); error != device::Error::kNone) return answer(error);
-  return answer(device::stream_facts(from, &facts));
+  const cudaError_t error = check_stream(to);
+  return error != cudaSuccess ? error : check_stream(from);
 }
 
 cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID which, cudaLaunchAttributeValue* value) {
@@ -99,8 +101,7 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID wh
 }
 
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID, const cudaLaunchAttributeValue*) {
-  device::StreamFacts facts;
-  return answer(device::stream_facts(stream, &facts));
+  return check_stream(stream);
 }
 
 // The host's part runs at once: nothing it could wait for is still to come.

@@ -3,16 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "virtual_gpu/device/kernel.h"
+#include "virtual_gpu/testing/driver_context.h"
 
 namespace {
 
-class DriverFunctions : public ::testing::Test {
+class DriverFunctions : public vramfit::testing::DriverContext {
  protected:
   void SetUp() override {
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    CUcontext context = nullptr;
-    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    ASSERT_NO_FATAL_FAILURE(DriverContext::SetUp());
     ASSERT_EQ(cuModuleLoadData(&module_, ".version 8.0\n.target sm_50\n.address_size 64\n"), CUDA_SUCCESS);
     ASSERT_EQ(cuModuleGetFunction(&function_, module_, "scale"), CUDA_SUCCESS);
   }

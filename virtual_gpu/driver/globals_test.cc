@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "virtual_gpu/testing/driver_context.h"
+
 namespace {
 
 // header | symbols | names | three section headers: none, symbols, names
@@ -49,13 +51,10 @@ struct Cubin {
   }
 };
 
-class ModuleVariables : public ::testing::Test {
+class ModuleVariables : public vramfit::testing::DriverContext {
  protected:
   void SetUp() override {
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    CUcontext context = nullptr;
-    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    ASSERT_NO_FATAL_FAILURE(DriverContext::SetUp());
     const Cubin cubin;
     ASSERT_EQ(cuModuleLoadData(&module_, &cubin), CUDA_SUCCESS);
   }

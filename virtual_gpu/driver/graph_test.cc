@@ -5,15 +5,14 @@
 #include <array>
 #include <vector>
 
+#include "virtual_gpu/testing/driver_context.h"
+
 namespace {
 
-class DriverGraphs : public ::testing::Test {
+class DriverGraphs : public vramfit::testing::DriverContext {
  protected:
   void SetUp() override {
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    CUcontext context = nullptr;
-    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    ASSERT_NO_FATAL_FAILURE(DriverContext::SetUp());
     ASSERT_EQ(cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
   }
   void TearDown() override { EXPECT_EQ(cuGraphDestroy(graph_), CUDA_SUCCESS); }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "model/allocator_sizes.h"
+#include "model/number_text.h"
 
 namespace vramfit::plan {
 namespace {
@@ -40,7 +41,7 @@ std::vector<Range> find_forwards(const AllocationStream& stream) {
   bool is_open = false;
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
-    const bool is_evaluation = block.phase == VF_PHASE_VALIDATE || block.phase == VF_PHASE_TEST;
+    const bool is_evaluation = model::is_evaluation(block.phase);
     const bool is_inside = is_evaluation && block.stage == VF_STAGE_FORWARD;
     if (is_inside && !is_open) found.push_back({i, i});
     if (is_inside) found.back().to = i + 1;

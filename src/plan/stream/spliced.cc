@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/number_text.h"
+
 namespace vramfit::plan {
 namespace {
 
@@ -15,9 +17,7 @@ using model::AllocationStream;
 using model::StreamBlock;
 using model::StreamTime;
 
-bool is_of_evaluation(const StreamBlock& block) {
-  return block.phase == VF_PHASE_VALIDATE || block.phase == VF_PHASE_TEST;
-}
+bool is_of_evaluation(const StreamBlock& block) { return model::is_evaluation(block.phase); }
 
 // The first block behind the last step of training; the number of blocks where training is not all before evaluations.
 std::size_t find_cut(const AllocationStream& stream) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "model/number_text.h"
 #include "plan/stream/last_uses.h"
 #include "plan/stream/module_runs.h"
 
@@ -15,7 +16,7 @@ using model::StreamBlock;
 using model::StreamTime;
 
 bool is_of_forward(const StreamBlock& block) {
-  const bool is_evaluation = block.phase == VF_PHASE_VALIDATE || block.phase == VF_PHASE_TEST;
+  const bool is_evaluation = model::is_evaluation(block.phase);
   return is_evaluation && block.stage == VF_STAGE_FORWARD;
 }
 
