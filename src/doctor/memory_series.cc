@@ -90,7 +90,7 @@ std::vector<double> numbers_of(std::string_view text) {
 // A counter of steps adds the same from reading to reading, and so does what piles up. A number that is multiplied by
 // the same each time is a size that somebody tries: 1, 2, 4, 8, 16.
 bool tries_sizes(const MemorySeries& series) {
-  constexpr double kLeastFactor = 1.9, kSame = 0.02;
+  constexpr double kLeastFactor = 1.9, kTolerance = 0.02;
   if (series.points.size() < kFewestPoints) return false;
   std::vector<std::vector<double>> rows;
   for (const SeriesPoint& point : series.points) {
@@ -103,8 +103,8 @@ bool tries_sizes(const MemorySeries& series) {
     for (std::size_t i = 1; is_size && i < rows.size(); ++i) {
       const double due = rows[i - 1][column] * factor;
       const double as_memory = first * series.points[i].amount / series.points[0].amount;
-      is_size = rows[i][column] != series.points[i].step && std::abs(rows[i][column] - due) <= kSame * due;
-      is_memory = is_memory && std::abs(rows[i][column] - as_memory) <= kSame * as_memory;
+      is_size = rows[i][column] != series.points[i].step && std::abs(rows[i][column] - due) <= kTolerance * due;
+      is_memory = is_memory && std::abs(rows[i][column] - as_memory) <= kTolerance * as_memory;
     }
     if (is_size && !is_memory) return true;
   }
