@@ -16,6 +16,7 @@ constexpr double kWorthChunks = 0.02;
 // gradient.
 constexpr double kCopiesSaved = 2;
 constexpr double kCopiesSavedWithLayer = 3;  // the logits too; their gradient comes when log-softmax has gone
+constexpr double kCopiesOfChunk = 3;         // in its backward: log-softmax, that one's gradient, that of the logits
 
 // Of logits in float32, as python/vramfit/apply/chunked_loss.py has them.
 constexpr Bytes kChunk = Bytes::mib(32), kChunkWithLayer = Bytes::mib(128);
@@ -87,8 +88,19 @@ class ChunkedLoss final : public Technique {
     work.recomputed_macs += macs;
   }
 
+  // With its layer each chunk has a gradient of the layer's weight beside the one that they are added up in.
+  static Bytes held_by_chunk(const model::WideLoss& loss, const model::Change& change) {
+    const Bytes chunks = scaled(std::min(loss.bytes, takes_layer(change) ? kChunkWithLayer : kChunk), kCopiesOfChunk);
+    if (!takes_layer(change)) return chunks;
+    const auto of_weight =
+        static_cast<double>(loss.features) / static_cast<double>(std::max<std::int64_t>(loss.rows, 1));
+    return chunks + scaled(loss.bytes, of_weight);
+  }
+
   static model::Holdings assume(const model::WideLoss& loss, const model::Change& change, model::Holdings holdings) {
-    const Bytes saved = scaled(loss.bytes, takes_layer(change) ? kCopiesSavedWithLayer : kCopiesSaved);
+    const Bytes saved = std::max(
+        scaled(loss.bytes, takes_layer(change) ? kCopiesSavedWithLayer : kCopiesSaved) - held_by_chunk(loss, change),
+        Bytes(0));
     const Bytes of_temporaries = std::min(saved, holdings.temporaries);
     holdings.temporaries -= of_temporaries;
     holdings.activations = std::max(holdings.activations - (saved - of_temporaries), Bytes(0));
