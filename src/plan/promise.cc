@@ -87,7 +87,11 @@ Promise promise_of_batch_size(const Change&) {
 Promise promise_of_released(const Change&) { return {Sameness::kEqual, kRoundingShare, false, "", false, true}; }
 
 // Weights themselves are rounded, so that small updates of them are lost.
-Promise promise_of_half_weights(const Change&) { return {Sameness::kPrecision, kBf16Share, false, "", false, false}; }
+Promise promise_of_half_weights(const Change&) {
+  Promise promise{Sameness::kPrecision, kBf16Share, false, "", false, false};
+  promise.rounds_weights = true;
+  return promise;
+}
 
 Promise promise_of_lora(const Change&) {
   return {Sameness::kRounding, kRoundingShare, false, "adapters beside weights that stand still", false, false};
@@ -167,6 +171,7 @@ Promise find_promise(const model::Plan& plan) {
     whole.exact = whole.exact && one.exact;
     whole.mixes_samples = whole.mixes_samples || one.mixes_samples;
     whole.rescales_gradients = whole.rescales_gradients || one.rescales_gradients;
+    whole.rounds_weights = whole.rounds_weights || one.rounds_weights;
     if (whole.meant.empty()) whole.meant = one.meant;
   }
   return whole;

@@ -25,6 +25,7 @@ struct Promise {
   bool mixes_samples = false;  // batch statistics are taken over fewer samples
   bool rescales_gradients = false;  // a step may be given them scaled: they are not compared
   double outputs = 0;               // share that an evaluation's outputs may differ by; 0: they are as they were
+  bool rounds_weights = false;      // before the first step already
 
   bool operator==(const Promise&) const = default;
 };

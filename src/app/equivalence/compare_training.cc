@@ -59,7 +59,7 @@ std::vector<std::string> find_effects(const TrainingRecord& with) {
 // to the end of the shorter, the script stopped by a number that came out otherwise. Empty: it is no such stop.
 std::string find_early_stop(const TrainingRecord& without, const TrainingRecord& with, const plan::Promise& promise) {
   const auto counts = compare_counts(without, with);
-  if (counts.empty() || promise.mixes_samples || !saw_the_same(without, with)) return "";
+  if (counts.empty() || promise.mixes_samples || !saw_the_same(without, with, promise)) return "";
   return fmt::format(
       "the script itself stopped after another number of steps, {}: early stopping, by a number that the plan rounds "
       "otherwise or that the few samples of this comparison leave close to its limit",
@@ -174,7 +174,7 @@ Equivalence compare_training(const TrainingRecord& without, const TrainingRecord
   found.update_distance = numbers.update_distance;
   if (!numbers.differences.empty()) {
     if (auto samples = compare_samples(without, with)) schedule.push_back(std::move(*samples));
-    if (schedule.empty() && !saw_the_same(without, with)) {
+    if (schedule.empty() && !saw_the_same(without, with, promise)) {
       return not_compared(
           "the two runs were not given the same numbers, as when samples are changed at random or padded by batch");
     }

@@ -332,11 +332,14 @@ TEST(Equivalence, runs_over_other_numbers_are_not_compared_by_numbers) {
   const TrainingRecord plain = example(1);
   TrainingRecord augmented = shaken(plain, 0.3, 7);
   augmented.steps[2].data += 1;
-  EXPECT_FALSE(saw_the_same(plain, augmented));
+  EXPECT_FALSE(saw_the_same(plain, augmented, kMicroBatch));
   EXPECT_EQ(compare_training(plain, augmented, kMicroBatch).sameness, Sameness::kNotChecked);
   TrainingRecord reseeded = shaken(plain, 0.3, 7);
   reseeded.weights[0] += 1;
   EXPECT_EQ(compare_training(plain, reseeded, kMicroBatch).sameness, Sameness::kNotChecked);
+  Promise rounding = kBf16;
+  rounding.rounds_weights = true;
+  EXPECT_TRUE(saw_the_same(plain, reseeded, rounding)) << "the plan rounds them before the first step";
   augmented.steps[1].groups[0]["lr"] = 7;
   EXPECT_EQ(compare_training(plain, augmented, kMicroBatch).sameness, Sameness::kOther) << "no data decides that";
 }

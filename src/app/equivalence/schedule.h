@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "facts/training_record.h"
+#include "plan/promise.h"
 
 namespace vramfit::app {
 
@@ -23,8 +24,10 @@ std::vector<std::string> compare_options(const facts::TrainingRecord& without, c
 // batches ahead counts otherwise, and trains the same.
 std::optional<std::string> compare_samples(const facts::TrainingRecord& without, const facts::TrainingRecord& with);
 
-// Whether both runs began with the same weights and had seen the same samples at each step.
-bool saw_the_same(const facts::TrainingRecord& without, const facts::TrainingRecord& with);
+// Whether both runs began with the same weights, where the plan does not round them, and had seen the same samples at
+// each step.
+bool saw_the_same(const facts::TrainingRecord& without, const facts::TrainingRecord& with,
+                  const plan::Promise& promise);
 
 }  // namespace vramfit::app
 

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "app/equivalence/equivalence.h"
+#include "app/equivalence/numbers.h"
 #include "app/equivalence/schedule.h"
+#include "app/equivalence/tensor_distance.h"
 #include "ingest/plan_file.h"
 #include "plan/promise.h"
 
@@ -56,6 +58,13 @@ SmallPlan with_outputs(SmallPlan sizes, const Plan& plan) {
 job::FirstSteps within(job::FirstSteps first, double seconds) {
   if (std::isfinite(seconds)) first.seconds = kStepsShare * kFirstRunsShare * seconds;
   return first;
+}
+
+// A loss over pairs or triplets of a batch, of which a few samples have none: 0, or a mean of nothing.
+bool is_of_too_few_samples(const facts::TrainingRecord& without, const model::Equivalence& found, const Plan& plan) {
+  const bool is_still = !without.steps.empty() && are_zero(without.updates) && are_zero(without.gradients);
+  if (is_still || !find_not_finite(without).empty()) return true;
+  return found.sameness == model::Sameness::kNotANumber && std::ranges::any_of(plan.changes, plan::accumulates);
 }
 
 }  // namespace
@@ -167,8 +176,9 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
     return Verified{is_meant ? trains_otherwise(promise.meant, "; " + why) : not_compared(why), with->refused};
   }
   const model::Equivalence found = compare_runs(without->record, with->record, promise);
-  const bool saw_others = is_failed(found) && !saw_the_same(without->record, with->record);
-  may_help_whole_ = saw_others || (with->record.steps.empty() && with->record.outputs.empty());
+  const bool saw_others = is_failed(found) && !saw_the_same(without->record, with->record, promise);
+  may_help_whole_ = saw_others || (with->record.steps.empty() && with->record.outputs.empty()) ||
+                    is_of_too_few_samples(without->record, found, plan);
   return Verified{found, false};
 }
 
