@@ -6,6 +6,7 @@
 
 #include "app/fit/prover.h"
 #include "job/run_on.h"
+#include "plan/forecast_bounds.h"
 
 namespace vramfit::app {
 namespace {
@@ -110,7 +111,7 @@ std::optional<std::int64_t> FitContext::whole_steps() const {
 plan::OnTrial FitContext::tell_trials() {
   return [this](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done, std::string_view stage) {
     progress.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
-                                to_string(outlook.needs), done, left()));
+                                to_string(plan::peak_on({outlook.needs, outlook.uses}, result.limit)), done, left()));
   };
 }
 
