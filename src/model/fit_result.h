@@ -51,7 +51,7 @@ struct PlanRow {
   bool is_tight = false;               // nothing is to spare
   double time_factor = 1;              // of a training step, against the job as it is; source: model
   double time_low = 1, time_high = 1;  // an assumed range
-  std::string effect;                  // "same", "rounding", "precision", "statistics", "optimizer", "input", "network"
+  std::string effect;                  // as plan::name(Effect): "same", "rounding", "precision", "updates", ...
   std::vector<std::string> consequences;
   std::string reason;                      // why it is not the answer; empty for the winner
   double wall_seconds = 0;                 // of the run

@@ -42,6 +42,8 @@ std::string_view name(Effect effect) {
       return "rounding";
     case Effect::kPrecision:
       return "precision";
+    case Effect::kUpdates:
+      return "updates";
     case Effect::kStatistics:
       return "statistics";
     case Effect::kOptimizer:
@@ -61,6 +63,7 @@ Tier tier_of(Effect effect) {
     case Effect::kRounding:
       return Tier::kRounding;
     case Effect::kPrecision:
+    case Effect::kUpdates:
       return Tier::kPrecision;
     case Effect::kStatistics:
       return Tier::kStatistics;

@@ -28,6 +28,7 @@ enum class Effect {
   kSame,        // the same sums, perhaps in another order
   kRounding,    // the same steps, sums rounded in another order
   kPrecision,   // the same steps in fewer bits
+  kUpdates,     // and weights too: updates that are small beside them are lost
   kStatistics,  // batch normalisation sees fewer samples at once
   kOptimizer,   // other update steps: another optimizer, another effective batch
   kInput,       // the network sees something else

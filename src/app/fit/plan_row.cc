@@ -37,6 +37,7 @@ PlanStanding standing_of(Outcome outcome) {
 // Why a plan that fits is not the best one.
 std::string why_not_best(const PlanRow& row, const PlanRow& best) {
   if (row.effect != best.effect && row.effect == name(plan::Effect::kPrecision)) return "computes in fewer bits";
+  if (row.effect != best.effect && row.effect == name(plan::Effect::kUpdates)) return "loses small updates";
   const bool keeps_results = row.effect == name(plan::Effect::kSame) || row.effect == name(plan::Effect::kRounding);
   if (!keeps_results && row.effect != best.effect) return "changes what is learned";
   if (row.retries > 0 && best.retries == 0) return "no room: PyTorch had to empty its cache";
@@ -62,6 +63,16 @@ void set_time(double factor, PlanRow& row) {
   row.time_factor = time.value;
   row.time_low = time.low;
   row.time_high = time.high;
+}
+
+PlanRow row_of(const plan::Explained& explained, Bytes limit) {
+  PlanRow row;
+  row.plan = explained.plan;
+  predict(explained.outlook, limit, row);
+  row.effect = name(explained.effect);
+  set_time(explained.time_factor, row);
+  row.consequences = explained.consequences;
+  return row;
 }
 
 PlanRow row_of(const plan::PlanTrial& trial, Bytes limit) {

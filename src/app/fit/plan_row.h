@@ -17,6 +17,7 @@ void predict(const plan::Outlook& outlook, base::Bytes limit, model::PlanRow& ro
 void set_time(double factor, model::PlanRow& row);
 
 model::PlanRow row_of(const plan::PlanTrial& trial, base::Bytes limit);
+model::PlanRow row_of(const plan::Explained& explained, base::Bytes limit);  // of a plan that was not run
 
 // Why a run did not prove its plan; empty when it did.
 std::string why_unproven(const plan::Proof& proof);

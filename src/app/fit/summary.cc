@@ -18,9 +18,9 @@ using model::PlanRow;
 using plan::Outcome;
 using plan::PlanTrial;
 
-// A technique of which even the strongest option alone was predicted not to fit.
-void add_hopeless_singles(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
-                          const plan::SearchResult& found, model::FitResult& result) {
+// A technique of which no option was run alone, and why.
+void add_singles_not_run(const model::Job& job, const plan::Target& target, const std::vector<plan::Axis>& axes,
+                         const plan::SearchResult& found, model::FitResult& result) {
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     const bool tried = std::ranges::any_of(found.trials, [&](const PlanTrial& trial) {
       return trial.candidate.changes == 1 && trial.candidate.levels[axis] > 0;
@@ -29,17 +29,14 @@ void add_hopeless_singles(const model::Job& job, const plan::Target& target, con
     plan::Candidate strongest;
     strongest.levels.assign(axes.size(), 0);
     strongest.levels[axis] = static_cast<std::uint8_t>(axes[axis].options.size());
-    plan::Explained explained = plan::explain(job, target, axes, strongest);
-    PlanRow row;
-    row.plan = std::move(explained.plan);
-    predict(explained.outlook, target.limit, row);
-    row.effect = name(explained.effect);
-    set_time(explained.time_factor, row);
-    row.consequences = std::move(explained.consequences);
+    PlanRow row = row_of(plan::explain(job, target, axes, strongest), target.limit);
+    const auto is_it = [&](const plan::Foreseen& other) { return other.explained.plan.changes == row.plan.changes; };
+    if (std::ranges::any_of(found.foreseen, is_it)) continue;  // it is among those that are only predicted
     row.reason = row.predicted > target.limit
                      ? fmt::format("alone it would still need about {}, {} too much", to_string(row.predicted),
                                    to_string(row.predicted - target.limit))
-                     : "not reached in the time there was";
+                 : found.ending == plan::Ending::kCheapestProven ? "not run: it costs more than the best plan"
+                                                                 : "not reached in the time there was";
     result.lost.push_back(std::move(row));
   }
 }
@@ -52,12 +49,7 @@ bool is_lost_already(const model::Plan& plan, const model::FitResult& result) {
 void add_foreseen(const plan::SearchResult& found, Bytes limit, model::FitResult& result) {
   result.foreseen.clear();
   for (const plan::Foreseen& foreseen : found.foreseen) {
-    PlanRow row;
-    row.plan = foreseen.explained.plan;
-    predict(foreseen.explained.outlook, limit, row);
-    row.effect = name(foreseen.explained.effect);
-    row.time_factor = foreseen.explained.time_factor;
-    row.consequences = foreseen.explained.consequences;
+    PlanRow row = row_of(foreseen.explained, limit);
     row.reason = "not run";
     result.foreseen.push_back(std::move(row));
   }
@@ -68,20 +60,14 @@ void add_front(const model::Job& job, const plan::Target& target, const std::vec
                const plan::SearchResult& found, model::FitResult& result) {
   const auto candidates = plan::build_candidates(job, target, axes);
   result.front.clear();
-  for (plan::Explained& explained : plan::find_front(job, target, axes, candidates)) {
+  for (const plan::Explained& explained : plan::find_front(job, target, axes, candidates)) {
     const auto same = std::ranges::find_if(
         found.trials, [&](const PlanTrial& trial) { return trial.plan.changes == explained.plan.changes; });
     if (same != found.trials.end()) {
       result.front.push_back(row_of(*same, target.limit));
       continue;
     }
-    PlanRow row;
-    row.plan = std::move(explained.plan);
-    predict(explained.outlook, explained.outlook.needs, row);
-    row.effect = name(explained.effect);
-    set_time(explained.time_factor, row);
-    row.consequences = std::move(explained.consequences);
-    result.front.push_back(std::move(row));
+    result.front.push_back(row_of(explained, explained.outlook.needs));
   }
 }
 
@@ -104,7 +90,7 @@ void add_search(const model::Job& job, const plan::Target& target, const std::ve
     return plan::Cheaper(target.goal)(a->candidate, b->candidate);
   });
   for (const PlanTrial* trial : fitting) result.plans.push_back(row_of(*trial, target.limit));
-  add_hopeless_singles(job, target, axes, found, result);
+  add_singles_not_run(job, target, axes, found, result);
   add_front(job, target, axes, found, result);
   add_foreseen(found, target.limit, result);
   result.cheapest_known = found.ending == plan::Ending::kCheapestProven;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "devices/time_model.h"
 #include "plan/forecast_bounds.h"
@@ -26,12 +27,12 @@ double cost(const Candidate& candidate) {
   return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * (candidate.changes - candidate.mends));
 }
 
-// Tiers, with one for slow plans before the last.
-int rank_of(const Candidate& candidate) {
+// Tiers, with one for slow plans before the last; in the tier of precision, what loses updates after what does not.
+std::pair<int, bool> rank_of(const Candidate& candidate) {
   const Tier tier = tier_of(candidate.effect);
   const bool is_slow = candidate.time_factor > kTooSlow;
-  if (tier == Tier::kAnother) return static_cast<int>(tier) + 1;
-  return is_slow ? static_cast<int>(Tier::kAnother) : static_cast<int>(tier);
+  if (tier == Tier::kAnother) return {static_cast<int>(tier) + 1, false};
+  return {is_slow ? static_cast<int>(Tier::kAnother) : static_cast<int>(tier), candidate.effect == Effect::kUpdates};
 }
 
 // Of two plans that cost no time, the faster is better. But where a smaller network or smaller inputs make it fast, a

@@ -63,7 +63,7 @@ class HalfWeights final : public Technique {
     forecast.work.other_bytes *= kInHalf;
     forecast.work.narrower *= kInHalf;
     worsen(
-        forecast, Effect::kPrecision,
+        forecast, Effect::kUpdates,
         "weights, gradients and the optimizer's state have 8 bits of precision: updates of less than about 1/256 of a "
         "weight are lost, so the loss may stop falling; checkpoints are in bf16 too");
   }

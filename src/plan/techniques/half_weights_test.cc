@@ -17,7 +17,7 @@ TEST(HalfWeights, halve_what_is_held_but_the_inputs) {
   EXPECT_EQ(forecast.gradient_share, 0.5);
   EXPECT_EQ(holdings.optimizer, Bytes::mib(100));
   EXPECT_EQ(holdings.inputs, Bytes::mib(20));
-  EXPECT_EQ(forecast.effect, Effect::kPrecision);
+  EXPECT_EQ(forecast.effect, Effect::kUpdates);
 }
 
 TEST(HalfWeights, take_what_a_run_of_their_own_showed) {
