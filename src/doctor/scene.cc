@@ -353,6 +353,10 @@ const model::Remarkable* find_remark(const Scene& scene, std::string_view kind) 
 
 bool is_of_host(const Scene& scene, const model::ToldSentence& told) {
   if (told.of != model::ToldOf::kUnknown) return told.of == model::ToldOf::kHost;
+  const auto tells_of = [&](model::ToldOf of) {
+    return std::ranges::find(scene.texts.told, of, &model::ToldSentence::of) != scene.texts.told.end();
+  };
+  if (tells_of(model::ToldOf::kHost) && !tells_of(model::ToldOf::kCard)) return true;
   const bool shows_host = std::ranges::any_of(scene.texts.host, [](const model::HostInfo& info) {
     return info.kind == model::HostTable::kFree || info.kind == model::HostTable::kMeminfo;
   });

@@ -46,11 +46,27 @@ bool names_memory(const Sentence& sentence, std::size_t begin, std::size_t end) 
   return card && amount;
 }
 
+// "RAM, not that of the GPU", "no GPU": the card is named to say that it is not meant.
+bool is_ruled_out(const Sentence& sentence, std::size_t card) {
+  constexpr std::size_t kFew = 4;
+  for (std::size_t i = card; i > 0 && card - i < kFew; --i) {
+    const std::string_view word = sentence.words[i - 1];
+    if (word == "not" || word == "no" || word == "non" || word == "rather" || word == "isn't") return true;
+    if (word != "that" && word != "of" && word != "the" && word != "on" && word != "than" && word != "gpu" &&
+        word != "a" && word != "my")
+      return false;
+  }
+  return false;
+}
+
 ToldOf whose(const Sentence& sentence) {
   bool host = false, card = false;
   for (std::size_t i = 0; i < sentence.words.size(); ++i) {
     const std::string_view word = sentence.words[i];
-    card = card || is_name_of_card(word) || word.contains("vram") || word.contains("显存");
+    const bool names_card = is_name_of_card(word) || word.contains("vram") || word.contains("显存");
+    const bool rules_out = names_card && is_ruled_out(sentence, i);
+    card = card || (names_card && !rules_out);
+    host = host || rules_out;
     host = host || word == "ram" || word == "cpu" || word == "host" || word == "rss" || word == "swap" ||
            word.contains("内存") ||
            (word == "system" && i + 1 < sentence.words.size() && is_name_of_memory(sentence.words[i + 1]));

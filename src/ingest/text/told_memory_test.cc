@@ -79,6 +79,9 @@ TEST(ToldMemory, rises_in_whatever_order_and_tense) {
     EXPECT_EQ(told->kind, ToldKind::kRises) << text;
   }
   EXPECT_EQ(told_in("my RAM grows every epoch")->of, ToldOf::kHost);
+  EXPECT_EQ(told_in("The memory (RAM, not that of the GPU) grows every epoch")->of, ToldOf::kHost);
+  EXPECT_EQ(told_in("the memory, not GPU memory, grows every epoch")->of, ToldOf::kHost);
+  EXPECT_EQ(told_in("The GPU memory is not given back and grows every epoch")->of, ToldOf::kCard);
   EXPECT_EQ(told_in("the GPU RAM grows every epoch")->of, ToldOf::kCard);
 }
 
