@@ -2,8 +2,8 @@
 
     python bench/doctor/learn.py [--check] [--write]
 
-A multinomial logistic regression (scikit-learn) over the words and pairs of words of the texts of this folder
-(`texts/`, `known_texts.jsonl`), with the causes that people found. What it is worth is printed of texts that it has
+A multinomial logistic regression (scikit-learn) over the words, pairs of words and pieces of words of the texts of this
+folder (`texts/`, `known_texts.jsonl`), with the causes that people found. What it is worth is printed of texts that it has
 not seen: each set in its turn is left out (`--check`; a few minutes), and the texts of the newest exam, and of the
 threads that it shares, are never learnt from. Needs scikit-learn; neither vramfit nor its tests do.
 """
@@ -22,19 +22,21 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from text_words import sample, words_that_count
+from text_words import pieces_of, sample, words_that_count
 
 HERE = Path(__file__).resolve().parent
 CAUSES = HERE.parent.parent / "docs" / "causes.md"
 TABLE = HERE.parent.parent / "src" / "doctor" / "likeness_lines.txt"
 EXAM = "exam-2026-11-28"
-MOST_WORDS = 4000
+MOST_WORDS = 9000  # that the table has
+MOST_CONSIDERED, FEWEST_TEXTS = 50_000, 3  # words at first, each in so many texts
 INVERSE_REGULARIZATION = 30.0
 SHARE_OF_BEST = 0.75  # of a text's weight, where several causes are accepted
 STEP, NO_WEIGHT = 0.3, ord("U")
 SHARES = (0.2, 0.4)
-# As in src/doctor/likeness.h.
-SHARE_TO_NAME, HEALTHY_TO_CLEAR = 0.2, 0.2
+# As in src/doctor/likeness.h and likeness_finding.cc.
+UNSURE, LIKELIER, SHARE_TO_OUTRANK = 0.6, 1.5, 0.35
+SHARE_TO_NAME, HEALTHY_TO_NAME, HEALTHY_TO_CLEAR = 0.2, 0.35, 0.2
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Text:
     raw: bytes
     source: str = ""
     first: str = ""  # what the rules alone said when they had not seen it; empty: not recorded
+    confidence: float = 1.0  # theirs in that; 1: not recorded
     words: Counter[str] = field(default_factory=Counter)
 
 
@@ -51,6 +54,8 @@ def count_words(raw: bytes) -> Counter[str]:
     words = words_that_count(sample(raw))
     counts = Counter(words)
     counts.update(f"{one} {other}" for one, other in zip(words, words[1:], strict=False))
+    for word in words:
+        counts.update(pieces_of(word))
     return counts
 
 
@@ -64,6 +69,7 @@ def read_texts() -> list[Text]:
     for line in (HERE / "known_texts.jsonl").open(encoding="utf-8"):
         known = json.loads(line)
         texts.append(Text(known["set"], known["codes"], known["text"].encode(), known["source"], known["first"]))
+        texts[-1].confidence = known.get("confidence", 1.0)
     for text in texts:
         text.words = count_words(text.raw)
     return texts
@@ -85,12 +91,13 @@ class Model:
         for text in texts:
             self.within.update(text.words.keys())
         self.count = len(texts)
-        self._fit(texts, sorted(word for word, count in self.within.items() if count > 1))
+        common = [word for word, count in self.within.most_common(MOST_CONSIDERED) if count >= FEWEST_TEXTS]
+        self._fit(texts, sorted(common), passes=25)
         weight = np.sqrt((self.weights**2).sum(0)) * np.array([self.within[word] for word in self.names]) ** 0.25
         self._fit(texts, sorted(self.names[at] for at in np.argsort(-weight)[:MOST_WORDS]))
         self.weights = np.clip(np.round(self.weights / STEP), ord("0") - NO_WEIGHT, ord("z") - NO_WEIGHT) * STEP
 
-    def _fit(self, texts: list[Text], names: list[str]) -> None:
+    def _fit(self, texts: list[Text], names: list[str], passes: int = 100) -> None:
         self.names = names
         self.at = {name: at for at, name in enumerate(names)}
         self.rarity = {name: math.log((1 + self.count) / (1 + self.within[name])) + 1 for name in names}
@@ -102,7 +109,7 @@ class Model:
                 codes.append(code)
                 best = SHARE_OF_BEST if others else 1.0
                 weights.append(best if place == 0 else (1 - SHARE_OF_BEST) / others)
-        fitted = LogisticRegression(C=INVERSE_REGULARIZATION, max_iter=200)
+        fitted = LogisticRegression(C=INVERSE_REGULARIZATION, max_iter=passes)
         fitted.fit(self._matrix(texts)[rows], codes, sample_weight=weights)
         self.codes, self.weights, self.bias = list(fitted.classes_), fitted.coef_, fitted.intercept_
 
@@ -143,6 +150,15 @@ class Vote:
     healthy: float
     code: str
     share: float
+    share_of_first: float = 0
+
+    @property
+    def outranks(self) -> bool:
+        """Says another cause than rules that are not sure of theirs."""
+        of_sick = 1 - self.healthy
+        is_unsure = self.text.first not in ("none", "VF001", "") and self.text.confidence <= UNSURE
+        is_likelier = self.share > LIKELIER * self.share_of_first and self.share >= SHARE_TO_OUTRANK * of_sick
+        return is_unsure and self.code != self.text.first and is_likelier
 
     @property
     def is_accepted(self) -> bool:
@@ -153,7 +169,7 @@ def votes_of(model: Model, texts: list[Text]) -> list[Vote]:
     votes = []
     for text, shares in zip(texts, model.shares(texts), strict=True):
         code = max((code for code in shares if code not in ("none", "VF001")), key=shares.__getitem__)
-        votes.append(Vote(text, shares["none"], code, shares[code]))
+        votes.append(Vote(text, shares["none"], code, shares[code], shares.get(text.first, 0)))
     return votes
 
 
@@ -162,7 +178,7 @@ def show(title: str, votes: list[Vote]) -> None:
     print(f"{title}: {len(votes)} texts; of {len(sick)} with a cause the vote alone names an accepted one of", end=" ")
     print(sum(vote.is_accepted for vote in sick))
     unknown = [vote for vote in votes if vote.text.first == "VF001"]
-    named = [vote for vote in unknown if vote.share >= SHARE_TO_NAME and vote.healthy < 0.5]
+    named = [vote for vote in unknown if vote.share >= SHARE_TO_NAME and vote.healthy < HEALTHY_TO_NAME]
     print(f"  rules alone: {len(unknown)} unknown; the vote names {len(named)} of them", end=", ")
     print(f"accepted {sum(vote.is_accepted for vote in named)}", end=", ")
     print(f"of no trouble {sum(vote.text.codes == ['none'] for vote in named)}")
@@ -174,10 +190,15 @@ def show(title: str, votes: list[Vote]) -> None:
     )
     print(f"{sum(vote.text.codes != ['none'] for vote in held)} of them false")
 
+    other = [vote for vote in votes if vote.outranks]
+    print(f"  rules unsure of a cause, and the vote for another: {len(other)}", end=", ")
+    print(f"rules accepted {sum(vote.text.first in vote.text.codes for vote in other)}", end=", ")
+    print(f"the vote {sum(vote.is_accepted for vote in other)}")
+
 
 def rates(votes: list[Vote]) -> list[float]:
     """How often the vote is right where the rules know nothing, by its share; rounded down, and below confidence."""
-    named = [vote for vote in votes if vote.text.first == "VF001" and vote.healthy < 0.5]
+    named = [vote for vote in votes if vote.text.first == "VF001" and vote.healthy < HEALTHY_TO_NAME]
     found = []
     for low, high in zip(SHARES, (*SHARES[1:], 1.01), strict=True):
         within = [vote for vote in named if low <= vote.share < high]

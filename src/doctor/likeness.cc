@@ -15,7 +15,8 @@ namespace vramfit::doctor {
 
 namespace {
 
-// One line each: four of settings ("codes", "bias", "shares", "right"), then a word or two with its weights.
+// One line each: four of settings ("codes", "bias", "shares", "right"), then a word, two, or a piece of one, with its
+// weights.
 constexpr std::string_view kLikenessLines[] = {
 #include "doctor/likeness_lines.inc"
 };
@@ -135,19 +136,35 @@ std::size_t behind_number(std::string_view text, std::size_t at) {
   return at;
 }
 
+constexpr char kPiece = '~';  // begins the name of one
+constexpr std::size_t kShortestPiece = 3, kLongestPiece = 5;
+
+// Letters in a row, of a word with its ends: "~<kil", "~kill", "~led>" of "killed". Words that nobody wrote before have
+// pieces that somebody did.
+void count_pieces(const std::string& word, std::unordered_map<std::string, int>& counts) {
+  if (word.size() < 2 || !is_small(word.front())) return;  // a number, or a letter that is a word
+  const std::string marked = '<' + word + '>';
+  for (std::size_t length = kShortestPiece; length <= std::min(kLongestPiece, marked.size()); ++length) {
+    for (std::size_t at = 0; at + length <= marked.size(); ++at) ++counts[kPiece + marked.substr(at, length)];
+  }
+}
+
 struct WeighedWord {
   std::string word;
   double amount = 0;
   const WordRow* row = nullptr;
 };
 
-// Words and pairs of words that the table knows; the sum of their squared amounts is one.
+bool is_piece(const WeighedWord& word) { return word.word.front() == kPiece; }
+
+// Words, pairs of words and pieces of words that the table knows; the sum of their squared amounts is one.
 std::vector<WeighedWord> weigh_words(std::string_view text) {
   const std::vector<std::string> words = words_that_count(text);
   std::unordered_map<std::string, int> counts;
   for (std::size_t i = 0; i < words.size(); ++i) {
     ++counts[words[i]];
     if (i > 0) ++counts[words[i - 1] + " " + words[i]];
+    count_pieces(words[i], counts);
   }
   std::vector<WeighedWord> weighed;
   double squares = 0;
@@ -177,7 +194,8 @@ std::vector<double> shares_of_codes(const std::vector<WeighedWord>& words) {
 std::vector<std::string> speak_for_most(std::vector<WeighedWord> words, std::size_t code) {
   constexpr std::size_t kMostNamed = 4;
   const auto spoken = [&](const WeighedWord& word) { return word.amount * weight_of_letter(word.row->weights[code]); };
-  std::erase_if(words, [&](const WeighedWord& word) { return spoken(word) <= 0 || word.word == "0"; });
+  std::erase_if(words,
+                [&](const WeighedWord& word) { return spoken(word) <= 0 || word.word == "0" || is_piece(word); });
   std::ranges::sort(words, std::greater<>(), spoken);
   std::vector<std::string> named;
   for (const WeighedWord& word : words) {
@@ -218,15 +236,21 @@ std::vector<std::string> words_that_count(std::string_view text) {
   return words;
 }
 
+double Likeness::share_of(std::string_view wanted) const {
+  const auto found = std::ranges::find(shares, wanted, &CodeShare::code);
+  return found == shares.end() ? 0 : found->share;
+}
+
 Likeness compare_with_known(std::string_view text) {
   const std::vector<WeighedWord> words = weigh_words(text);
   if (words.empty()) return {};
   const std::vector<double> shares = shares_of_codes(words);
   Likeness likeness;
-  likeness.known_words = words.size();
+  likeness.known_words = words.size() - static_cast<std::size_t>(std::ranges::count_if(words, is_piece));
   std::optional<std::size_t> likeliest;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const std::string_view code = likeness_table().codes()[i];
+    likeness.shares.push_back({code, shares[i]});
     if (code == "none") likeness.healthy = shares[i];
     if (code == "none" || code == "VF001" || shares[i] <= likeness.share) continue;
     likeness.share = shares[i];

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "doctor/all_clear.h"
 #include "doctor/cause.h"
@@ -15,7 +16,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-constexpr double kHealthyToName = 0.5;  // a text that is likelier one of no trouble accuses nobody
+constexpr double kBehind = 0.05;  // what is outranked stands so far behind
 
 std::string all_texts(const model::Evidence& texts) {
   std::string all;
@@ -70,11 +71,11 @@ model::Finding unlike_healthy_texts(const Scene& scene) {
   return finding;
 }
 
-model::Finding like_texts_of(const Cause& cause, const Likeness& likeness, const Scene& scene) {
+model::Finding like_texts_of(const Cause& cause, const Likeness& likeness, const Scene& scene, std::string_view rules) {
   Draft draft;
   draft.weigh(likeness.confidence).title(std::string(cause.title));
   draft.because(find_words(scene.texts, likeness.words),
-                fmt::format("no rule tells the cause; published texts with such words were mostly of this one: {}",
+                fmt::format("{}; published texts with such words were mostly of this one: {}", rules,
                             fmt::join(likeness.words, ", ")));
   draft.confirm(
       fmt::format("vramfit explain {}, which says what cures it: whether it is what happens here", cause.code));
@@ -91,18 +92,41 @@ double healthy_to_clear(const model::Evidence& texts) {
   return is_genre_alone ? kHealthyToClearGenre : kHealthyToClear;
 }
 
+bool outranks(const Likeness& likeness, const model::Finding& found) {
+  return likeness.code != found.code && likeness.share >= kShareToOutrank * (1 - likeness.healthy) &&
+         likeness.share > kLikelier * likeness.share_of(found.code);
+}
+
+// Rules found a cause, but only by what somebody says of it.
+void weigh_against_known_texts(const Scene& scene, std::vector<model::Finding>& findings) {
+  const Likeness likeness = compare_with_known(all_texts(scene.texts));
+  const Cause* cause = find_cause(likeness.code);
+  if (cause == nullptr || likeness.known_words < kFewestToName || !outranks(likeness, findings.front())) return;
+  std::erase_if(findings, [&](const model::Finding& other) { return other.code == likeness.code; });
+  model::Finding likelier = like_texts_of(*cause, likeness, scene, "what the rules found is less likely");
+  for (model::Finding& other : findings) {
+    other.confidence = std::min(other.confidence, std::max(0.0, likelier.confidence - kBehind));
+  }
+  findings.insert(findings.begin(), std::move(likelier));
+}
+
 }  // namespace
 
 void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings) {
   const bool is_clear = findings.empty();
-  if (!only_texts(scene) || (!is_clear && findings.front().label != "unknown")) return;
+  if (!only_texts(scene)) return;
+  if (!is_clear && findings.front().label != "unknown") {
+    const bool is_told = scene.oom == nullptr && scene.texts.tracebacks.empty();
+    if (is_told && findings.front().confidence <= kUnsure) weigh_against_known_texts(scene, findings);
+    return;
+  }
   if (is_clear && find_other_failure(scene)) return;  // what failed is known, and is no matter of memory
   const Likeness likeness = compare_with_known(all_texts(scene.texts));
   if (likeness.known_words < kFewestToDoubt || (is_clear && likeness.healthy >= healthy_to_clear(scene.texts))) return;
   const Cause* cause = find_cause(likeness.code);
   if (cause != nullptr && likeness.known_words >= kFewestToName && likeness.share >= kShareToName &&
       likeness.healthy < kHealthyToName) {
-    findings.insert(findings.begin(), like_texts_of(*cause, likeness, scene));
+    findings.insert(findings.begin(), like_texts_of(*cause, likeness, scene, "no rule tells the cause"));
   } else if (is_clear) {
     findings.push_back(unlike_healthy_texts(scene));
   }

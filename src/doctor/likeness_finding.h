@@ -9,8 +9,8 @@
 
 namespace vramfit::doctor {
 
-// `findings`: ranked. Puts a cause before "unknown" where texts of it are like this one, and holds back "all well"
-// where texts of no trouble are not; what rules found stays as it is. Only texts alone are compared: a run or a
+// `findings`: ranked. Puts a cause before "unknown", and before one that rules are not sure of, where texts of it are
+// like this one, and holds back "all well" where texts of no trouble are not. Only texts alone are compared: a run or a
 // snapshot knows better.
 void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings);
 
