@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/out_of_memory.h"
 #include "doctor/handled.h"
 #include "doctor/whereabouts.h"
 #include "model/number_text.h"
@@ -54,10 +55,12 @@ bool holds_line(const Traceback& traceback, const model::SourceLine& at) {
 
 bool is_about_memory(const TracedException& exception) {
   if (mentions(exception.message, {"static tls block"})) return false;  // the loader's: a library came too late
-  return mentions(exception.type, {"outofmemory", "memoryerror"}) ||
-         mentions(exception.message,
-                  {"out of memory", "alloc_failed", "not enough memory", "cannot allocate", "can't allocate",
-                   "alloc failed", "not_initialized", "cudnn", "cublas", "1eb", "cudacachingallocator"});
+  if (base::says_out_of_memory(exception.type) || base::says_out_of_memory(exception.message)) return true;
+  // Which traceback is meant is asked here, not whether memory ran out: the host's memory, and errors of libraries that
+  // often mean it, count too.
+  return mentions(exception.type, {"memoryerror"}) ||
+         mentions(exception.message, {"not enough memory", "cannot allocate", "can't allocate", "alloc failed",
+                                      "not_initialized", "cudnn", "cublas", "1eb", "cudacachingallocator"});
 }
 
 // The traceback that ends in this message; without one that has it, the nearest that speaks of memory.

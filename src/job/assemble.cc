@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/out_of_memory.h"
 #include "devices/overhead.h"
 #include "devices/time_model.h"
 #include "facts/explanation.h"
@@ -51,15 +52,11 @@ int fullest_card(const std::vector<DeviceResult>& devices, const std::vector<Car
   return least != devices.end() ? least->index : 0;
 }
 
-// An exception that is not PyTorch's own, yet says that the card was full: a context or a library found no room.
-bool tells_of_memory(const std::string& message) {
-  return message.find("out of memory") != std::string::npos || message.find("ALLOC_FAILED") != std::string::npos;
-}
-
 bool died_of_oom(const RunResult& result, const base::Ended& ended) {
   if (ended.exit_code == 0 || ended.timed_out || ended.interrupted) return false;
   if (result.oom) return true;
-  if (result.error) return tells_of_memory(result.error->message);
+  // An exception that is not PyTorch's own may say that the card was full: a context or a library found no room.
+  if (result.error) return base::says_out_of_memory(result.error->message);
   return result.evidence.oom.has_value();
 }
 

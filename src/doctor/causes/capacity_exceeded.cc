@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/out_of_memory.h"
 #include "base/parse_number.h"
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
@@ -139,7 +140,7 @@ void look_at_what_is_told(const Scene& scene, Draft& draft) {
   const bool failed = scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty();
   if (!failed) return;
   const model::Remarkable* ui = find_remark(scene, "comfyui");
-  if (ui != nullptr && mentions(ui->at.text, {"oom", "out of memory"})) {
+  if (ui != nullptr && (base::says_out_of_memory(ui->at.text) || mentions(ui->at.text, {"oom"}))) {
     draft.weigh(0.5).because(ui->at, "the program itself ran out: models and what it draws are more than the card has");
   } else if (const model::Remarkable* told = find_remark(scene, "told_vae")) {
     draft.weigh(0.6).title("Decoding the whole latent at once needs more than the card has");

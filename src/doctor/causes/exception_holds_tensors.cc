@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/out_of_memory.h"
 #include "doctor/causes/causes.h"
 #include "doctor/holders.h"
 #include "doctor/leak.h"
@@ -12,7 +13,7 @@ namespace vramfit::doctor {
 namespace {
 
 bool is_oom(const model::TracedException& exception) {
-  return mentions(exception.type, {"outofmemory"}) || mentions(exception.message, {"out of memory"});
+  return base::says_out_of_memory(exception.type) || base::says_out_of_memory(exception.message);
 }
 
 // The second attempt failed while the first one's exception was still being handled.

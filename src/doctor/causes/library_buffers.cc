@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/out_of_memory.h"
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -20,9 +21,10 @@ bool is_distributed(const Scene& scene) {
 void look_at_nccl(const Scene& scene, Draft& draft) {
   for (const model::LibraryError& error : scene.texts.library_errors) {
     if (lowered(error.library) != "nccl") continue;
-    // Not "alloc": NCCL's messages name the file they come from, include/alloc.h among them.
+    // NCCL's own sentences beside the error's name. Not "alloc": its messages name the file they come from,
+    // include/alloc.h among them.
     const auto is_memory = [](const std::string& text) {
-      return mentions(text, {"out of memory", "failed to cuda", "cuda failure 2 "});
+      return base::says_out_of_memory(text) || mentions(text, {"failed to cuda", "cuda failure 2 "});
     };
     const bool memory = is_memory(error.message) || is_memory(error.at.text);
     if (!memory) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/out_of_memory.h"
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
 
@@ -13,6 +14,8 @@ namespace {
 double weight_of(const model::LibraryError& error) {
   const std::string code = lowered(error.code), library = lowered(error.library);
   if (library == "nccl") return 0;
+  // A kernel wants more of a multiprocessor than there is, which PyTorch may call an OutOfMemoryError: VF603.
+  if (library == "triton" && code != "out of memory") return 0;
   if (mentions(error.message, {"failed to allocate"}) && mentions(error.message, {"from device"})) return 0;  // VF304
   if (code.contains("alloc_failed") || code.contains("insufficient_resources")) return 0.86;
   if (mentions(error.message, {"nvml_success == r"}) || (library == "nvml" && mentions(error.message, {"assert"}))) {
@@ -28,10 +31,7 @@ double weight_of(const model::LibraryError& error) {
   if (library == "cublas" && (code.contains("internal_error") || code.contains("execution_failed"))) return 0.3;
   // The driver's plain word for a card that is full masks nothing.
   if (mentions(error.message, {"cumemalloc", "cumemcreate"})) return 0.35;
-  if (mentions(error.message, {"out of memory"}) || mentions(error.code, {"memoryallocation", "out_of_memory"})) {
-    return 0.6;
-  }
-  return 0;
+  return base::says_out_of_memory(error.message) || base::says_out_of_memory(error.code) ? 0.6 : 0;
 }
 
 // The card was seen full, or seen with plenty of room: by an OOM message or by nvidia-smi. 0: not seen.

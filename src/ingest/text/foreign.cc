@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/out_of_memory.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/foreign_shapes.h"
 #include "ingest/text/line_text.h"
@@ -35,11 +36,10 @@ bool is_meant(const ForeignShape& shape, std::string_view text) {
     return contains_ignoring_case(text, "fail") || contains_ignoring_case(text, "smaller than");
   if (contains_ignoring_case(text, "this is not a failure")) return false;
   if (shape.words == ") from device: ")  // of CUDA, ROCm or whatever XLA runs on
-    return contains_ignoring_case(text, "out_of_memory") || contains_ignoring_case(text, "outofmemory") ||
-           contains_ignoring_case(text, "out of memory");
+    return base::says_out_of_memory(text);
   if (shape.words == "of pinned memory") return contains_ignoring_case(text, "failed to allocate");
   if (shape.words == "in function alloc at") return text.contains("ggml-cuda");
-  if (shape.words == "capture cuda graph failed") return contains_ignoring_case(text, "out of memory");
+  if (shape.words == "capture cuda graph failed") return base::says_out_of_memory(text);
   if (shape.words == "bytes free, ") return contains_ignoring_case(text, "memory usage: ");
   if (shape.words == "kv buffer size" || shape.words == "model buffer size")  // on a card
     return !contains_ignoring_case(text, "cpu") && !contains_ignoring_case(text, "host");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/out_of_memory.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/memory_trouble.h"
 
@@ -26,7 +27,6 @@ constexpr std::array kNames{Words("outofmemoryerror"),
                             Words("메모리가 부족"),
                             Words("メモリ不足"),
                             Words("メモリが不足")};
-constexpr std::array kRanOut{Words("out of memory"), Words("out-of-memory")};
 constexpr std::array kCards{Words("cuda"), Words("gpu"), Words("vram"), Words("hip "), Words("video memory")};
 constexpr std::array kCodeWords{Words("except "), Words("raise "),   Words("import "), Words("isinstance("),
                                 Words("class "),  Words("#include"), Words("catch (")};
@@ -66,7 +66,7 @@ class OomMentionReader final : public TextReader {
 
 bool mentions_oom(std::string_view text) {
   if (is_passed_test(text) || says_none(text)) return false;
-  const bool is_told = contains_any(text, kNames) || (contains_any(text, kRanOut) && contains_any(text, kCards));
+  const bool is_told = contains_any(text, kNames) || (base::says_out_of_memory(text) && contains_any(text, kCards));
   return is_told && !contains_any(text, kCodeWords) && !contains_any(text, kAdvice);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/out_of_memory.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/printed_size.h"
@@ -16,9 +17,8 @@ constexpr std::int64_t kLeastRequest = kMib;  // less is a number of something e
 constexpr std::size_t kLongestRefusal = 400;  // bytes
 
 constexpr auto kAsking = std::to_array<std::string_view>({"alloc", "reserv", "requested", "request of", "commit "});
-constexpr auto kRefusing =
-    std::to_array<std::string_view>({"fail", "could not", "cannot", "can't", "couldn't", "unable", "out of memory",
-                                     "outofmemory", "out_of_memory", "refused", "not enough", "insufficient"});
+constexpr auto kRefusing = std::to_array<std::string_view>(
+    {"fail", "could not", "cannot", "can't", "couldn't", "unable", "refused", "not enough", "insufficient"});
 constexpr auto kOfHost = std::to_array<std::string_view>({"cpu", "host", "system memory", "malloc("});
 
 // "PxgCudaDeviceMemoryAllocator", "BufferPoolManager": a class that hands out memory, by its name in capitals and
@@ -50,7 +50,7 @@ std::optional<model::PrintedBytes> find_requested(std::string_view text) {
 }
 
 bool refuses_an_amount(std::string_view text) {
-  if (!contains_any(text, kRefusing)) return false;
+  if (!contains_any(text, kRefusing) && !base::says_out_of_memory(text)) return false;
   if (contains_any(text, {"tried to allocate", "not a failure", "skipping tactic"})) return false;
   return !is_code(text) && find_requested(text).has_value();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/out_of_memory.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/told_memory.h"
 #include "ingest/text/told_signs.h"
@@ -122,9 +123,9 @@ bool says_works(const Sentence& sentence) {
          });
 }
 bool says_fails(const Sentence& sentence) {
-  return has_any_part(
-      sentence, {"oom", "out of memory", "out-of-memory", "outofmemory", "unable", "crash", "fail", "error", "exited",
-                 "dies", "died", "runs out", "ran out", "so much", "too much", "can't", "cannot", "killed"});
+  return base::says_out_of_memory(sentence.text) ||
+         has_any_part(sentence, {"oom", "unable", "crash", "fail", "error", "exited", "dies", "died", "runs out",
+                                 "ran out", "so much", "too much", "can't", "cannot", "killed"});
 }
 
 // A part of the sentence in which the training goes well, beside another in which something fails.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/out_of_memory.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/told_memory.h"
 
@@ -21,7 +22,7 @@ bool is_failure(std::string_view word) {
 bool says_failure(const Sentence& sentence) {
   return std::ranges::any_of(sentence.words,
                              [](std::string_view word) { return is_failure(word) && word != "memory"; }) ||
-         contains_any(sentence.text, {"out of memory", "out-of-memory", "outofmemory", "爆", "溢出"});
+         base::says_out_of_memory(sentence.text) || contains_any(sentence.text, {"爆", "溢出"});
 }
 bool names_memory(const Sentence& sentence) { return std::ranges::any_of(sentence.words, is_name_of_memory); }
 
@@ -96,7 +97,8 @@ bool is_context_too_long(const Sentence& sentence) {
                           contains_any(sentence.text, {"上下文"});
   const bool is_too_long =
       contains_any(sentence.text, {"not fit", "n't fit", "too long for", "too large for", "too big for"}) ||
-      (says_failure(sentence) && contains_any(sentence.text, {"out of memory", "oom", "爆"}));
+      (base::says_out_of_memory(sentence.text) ||
+       (says_failure(sentence) && contains_any(sentence.text, {"oom", "爆"})));
   return is_context && is_too_long;
 }
 
@@ -105,7 +107,8 @@ bool runs_out_in_loading(const Sentence& sentence) {
       sentence.has_word({"resume", "resumes", "resuming", "resumed", "restore", "restores", "restoring"}) ||
       (sentence.has_word({"load", "loads", "loading", "loaded", "reload", "reloading"}) &&
        contains_any(sentence.text, {"checkpoint", "state_dict", "state dict", "optimizer state"}));
-  return is_loaded && contains_any(sentence.text, {"oom", "out of memory", "out of vram", "outofmemory"}) &&
+  return is_loaded &&
+         (base::says_out_of_memory(sentence.text) || contains_any(sentence.text, {"oom", "out of vram"})) &&
          !sentence.has_stem({"sav"});
 }
 

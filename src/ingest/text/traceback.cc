@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/out_of_memory.h"
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/trace_lines.h"
@@ -226,7 +227,7 @@ bool TracebackReader::take_code(Open& open, std::string_view text) {
 // Where only the last line of code and the message of a traceback are left, that code is the innermost frame's.
 void TracebackReader::start_at_end(const LogLine& line, EvidenceSink& sink) {
   const auto exception = parse_trace_exception(line.text);
-  if (!exception || !contains_ignoring_case(exception->message, "out of memory")) return;
+  if (!exception || !base::says_out_of_memory(exception->message)) return;
   const std::string code = line_before(line);
   if (!is_loose_code(code)) return;
   Open& open = start(line, {.kind = TraceHeader::kPlain, .column = 0, .type = {}}, sink);
