@@ -124,8 +124,8 @@ std::optional<Doubt> doubt_supposed(const Scene& scene) {
 std::optional<Doubt> doubt_cured(const Scene& scene) {
   if (scene.has_run()) return std::nullopt;
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    const bool is_of_failure = remark.kind == "told_memory_cured" && find_other_failure(scene);
-    if (!remark.kind.starts_with("told_cause_") && !is_of_failure) continue;
+    const bool is_of_failure = remark.kind == model::SentenceKind::kToldMemoryCured && find_other_failure(scene);
+    if (model::cause_named_by(remark.kind).empty() && !is_of_failure) continue;
     return Doubt{"What is said to have cured it cures trouble with memory",
                  remark.at,
                  "nothing else that is here says that memory was the matter",
@@ -136,14 +136,15 @@ std::optional<Doubt> doubt_cured(const Scene& scene) {
 
 std::optional<Doubt> doubt_words(const Scene& scene) {
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "killed_by_launcher" || find_other_failure(scene)) continue;
+    if (remark.kind != model::SentenceKind::kKilledByLauncher || find_other_failure(scene)) continue;
     return Doubt{"A launcher ended its processes, and nothing here says why",
                  remark.at,
                  "one of them had failed, or was killed from outside: for want of the host's memory, say",
                  {"what stands above it, of each rank; dmesg -T | grep -i kill"}};
   }
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    const bool is_end = remark.kind == "kernel_restarted" || remark.kind == "kernel_died";
+    const bool is_end =
+        remark.kind == model::SentenceKind::kKernelRestarted || remark.kind == model::SentenceKind::kKernelDied;
     if (!is_end || was_watched(scene, remark.at)) continue;
     return Doubt{"The kernel of a notebook ended, and nothing here says why",
                  remark.at,
@@ -151,7 +152,7 @@ std::optional<Doubt> doubt_words(const Scene& scene) {
                  {"what the kernel printed before it, and dmesg -T (or the notebook's log of the runtime)"}};
   }
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "partly_offloaded" || was_watched(scene, remark.at)) continue;
+    if (remark.kind != model::SentenceKind::kPartlyOffloaded || was_watched(scene, remark.at)) continue;
     return Doubt{"A part of the model was left in the host's memory, for want of room on the card",
                  remark.at,
                  "each step waits for what is copied over, which is many times slower: no failure, unless it is this "

@@ -28,16 +28,20 @@ constexpr double kSure = 0.8, kProbable = 0.5;
 
 bool speaks_of_trouble(const Scene& scene) {
   const model::Evidence& texts = scene.texts;
-  return scene.has_failure() || find_remark(scene, "told_memory_cured") != nullptr || !texts.oom_mentions.empty() ||
-         !texts.memory_words.empty() || std::ranges::any_of(texts.told, [](const model::ToldSentence& told) {
+  return scene.has_failure() || find_remark(scene, model::SentenceKind::kToldMemoryCured) != nullptr ||
+         !texts.oom_mentions.empty() || !texts.memory_words.empty() ||
+         std::ranges::any_of(texts.told, [](const model::ToldSentence& told) {
            return told.kind == model::ToldKind::kTrouble || told.kind == model::ToldKind::kRises;
          });
 }
 
 // What cured it, or what alone fails, tells the cause, whatever the message's numbers would let one suppose.
 void weigh_what_is_told(const Scene& scene, const Cause& cause, Draft& draft) {
-  const model::Remarkable* named = find_remark(scene, "told_cause_" + std::string(cause.label));
-  if (named != nullptr && speaks_of_trouble(scene))
+  if (scene.has_run()) return;  // a run shows it, whoever says what
+  const auto& remarks = scene.texts.remarks;
+  const auto named = std::ranges::find_if(
+      remarks, [&](const model::Remarkable& remark) { return model::cause_named_by(remark.kind) == cause.label; });
+  if (named != remarks.end() && speaks_of_trouble(scene))
     draft.weigh(0.84).because(named->at, "who wrote this names it, or what cured it");
 }
 

@@ -195,10 +195,21 @@ TEST(Diagnose, another_error_is_called_that_only_where_nothing_says_that_memory_
   supposed.texts.supposed = supposed.texts.other_errors;
   EXPECT_EQ(first_label(supposed), "unknown");
   Case cured = other_failure();
-  cured.texts.remarks = {{{"log", 5, "xformers solved it"}, {}, "told_cause_attention_quadratic"}};
+  cured.texts.remarks = {{{"log", 5, "xformers solved it"}, {}, model::SentenceKind::kToldCauseAttentionQuadratic}};
   EXPECT_EQ(first_label(cured), "unknown");
-  cured.texts.remarks.push_back({{"log", 5, "less VRAM solved it"}, {}, "told_memory_cured"});
+  cured.texts.remarks.push_back({{"log", 5, "less VRAM solved it"}, {}, model::SentenceKind::kToldMemoryCured});
   EXPECT_EQ(first_label(cured), "attention_quadratic") << "what cured it is memory's: so was what failed";
+}
+
+TEST(Diagnose, each_cause_that_a_cure_names_is_one_of_the_causes) {
+  int named = 0;
+  for (int i = 0; i <= 0xff; ++i) {
+    const std::string_view label = model::cause_named_by(static_cast<model::SentenceKind>(i));
+    if (label.empty()) continue;
+    ++named;
+    EXPECT_TRUE(std::ranges::any_of(all_causes(), [&](const Cause* cause) { return cause->label == label; })) << label;
+  }
+  EXPECT_GT(named, 0);
 }
 
 TEST(Diagnose, what_is_said_of_memory_beside_another_error_is_a_figure_or_a_doubt) {

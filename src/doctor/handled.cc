@@ -14,12 +14,12 @@ class Handled {
  public:
   explicit Handled(const model::Evidence& texts) {
     for (const model::Remarkable& remark : texts.remarks) {
-      if (remark.kind == "tried_otherwise") tries_.push_back(remark.at);
+      if (remark.kind == model::SentenceKind::kTriedOtherwise) tries_.push_back(remark.at);
       // Where none was left to take, an error follows.
       const bool failed_then = std::ranges::any_of(texts.other_errors, [&](const model::SourceLine& error) {
         return error.file == remark.at.file && error.line > remark.at.line;
       });
-      if (remark.kind == "tactic_skipped" && !failed_then) tries_.push_back(remark.at);
+      if (remark.kind == model::SentenceKind::kTacticSkipped && !failed_then) tries_.push_back(remark.at);
     }
   }
 

@@ -195,12 +195,13 @@ InForce find_in_force(const Scene& scene) {
     read_allocator_setting({{facts.file, 0, facts.settings}, "", facts.settings}, in_force);
   }
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "expandable_unsupported") continue;
+    if (remark.kind != model::SentenceKind::kExpandableUnsupported) continue;
     in_force.expandable_segments = false;
     in_force.no_expandable = remark.at;
   }
   in_force.malloc_async |= scene.oom != nullptr && scene.oom->form == OomForm::kMallocAsync;
-  in_force.checkpointing |= scene.stack.is_marked("recompute") || scene.stack.in_file({"utils/checkpoint.py"});
+  in_force.checkpointing |=
+      scene.stack.is_marked(model::FramePhase::kRecompute) || scene.stack.in_file({"utils/checkpoint.py"});
   in_force.mixed_precision |= scene.stack.in_function({"amp", "autocast"}) != nullptr ||
                               scene.stack.in_file({"autocast_mode.py", "grad_scaler.py"}) != nullptr ||
                               scene.stack.in_code({"autocast(", "scaler.scale("}) != nullptr;
@@ -347,9 +348,9 @@ bool run_shares_card(const Scene& scene) {
 
 }  // namespace
 
-const model::Remarkable* find_remark(const Scene& scene, std::string_view kind) {
+const model::Remarkable* find_remark(const Scene& scene, model::SentenceKind kind) {
   const auto& remarks = scene.texts.remarks;
-  if (kind.starts_with("told_") && scene.has_run()) return nullptr;  // a run shows it, whoever says what
+  if (model::is_told(kind) && scene.has_run()) return nullptr;  // a run shows it, whoever says what
   const auto found = std::ranges::find(remarks, kind, &model::Remarkable::kind);
   return found == remarks.end() ? nullptr : &*found;
 }
@@ -431,7 +432,7 @@ bool Scene::has_failure() const {
 // "Trying batch size 32", "finished batch size finder": a search expects the error, and went on after it.
 bool Scene::was_handled(const model::SourceLine& told) const {
   const auto last = std::find_if(texts.remarks.rbegin(), texts.remarks.rend(), [&](const model::Remarkable& remark) {
-    return remark.kind == "batch_size_search" && remark.at.file == told.file;
+    return remark.kind == model::SentenceKind::kBatchSizeSearch && remark.at.file == told.file;
   });
   if (last == texts.remarks.rend() || last->at.line < told.line) return false;
   // "No executable batch size found, reached zero.": the search itself failed.
@@ -445,7 +446,7 @@ bool Scene::was_handled(const model::SourceLine& told) const {
 
 bool Scene::lacks_open_files() const {
   return std::any_of(texts.remarks.begin(), texts.remarks.end(),
-                     [](const model::Remarkable& remark) { return remark.kind == "open_files"; });
+                     [](const model::Remarkable& remark) { return remark.kind == model::SentenceKind::kOpenFiles; });
 }
 
 bool Scene::kernel_failed() const {

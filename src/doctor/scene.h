@@ -137,7 +137,7 @@ bool says_failure(const model::ForeignDump& dump);
 const model::ForeignDump* find_server_layout(const model::Evidence& texts);
 
 // The first remark of a kind; null: none.
-const model::Remarkable* find_remark(const Scene& scene, std::string_view kind);
+const model::Remarkable* find_remark(const Scene& scene, model::SentenceKind kind);
 
 // Whether a sentence speaks of the host's memory: it says so, or only `free -h` is beside it.
 bool is_of_host(const Scene& scene, const model::ToldSentence& told);

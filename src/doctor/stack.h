@@ -27,13 +27,13 @@ struct StackEntry {
 class Stack {
  public:
   void add(model::TraceFrame frame, model::SourceLine at);
-  void add_mark(std::string kind) { marks_.insert(std::move(kind)); }
+  void add_mark(model::FramePhase phase) { marks_.insert(phase); }
   void set_message(std::string message) { message_ = std::move(message); }
 
   bool empty() const { return entries_.empty(); }
   const std::vector<StackEntry>& entries() const { return entries_; }  // outermost first
   const std::string& message() const { return message_; }
-  bool is_marked(std::string_view kind) const { return marks_.contains(std::string(kind)); }
+  bool is_marked(model::FramePhase phase) const { return marks_.contains(phase); }
 
   // The innermost frame that fits; null: none does.
   const StackEntry* in_code(Words words) const;
@@ -52,7 +52,7 @@ class Stack {
   const StackEntry* innermost_that(Fits fits) const;
 
   std::vector<StackEntry> entries_;
-  std::set<std::string> marks_;
+  std::set<model::FramePhase> marks_;
   std::string message_;
 };
 

@@ -114,7 +114,7 @@ Whereabouts find_whereabouts(const Scene& scene) {
                stack.function_is({"forward", "_call_impl", "_wrapped_call_impl"}) == nullptr;
   at.forward =
       !at.backward && stack.function_is({"forward", "_call_impl", "_wrapped_call_impl", "__call__"}) != nullptr;
-  at.loss = stack.is_marked("loss") && !at.backward;
+  at.loss = stack.is_marked(model::FramePhase::kLoss) && !at.backward;
   at.pin_thread = stack.in_file({"_utils/pin_memory.py", "_utils\\pin_memory.py"}) != nullptr ||
                   stack.in_function({"pin_memory"}) != nullptr || mentions(stack.message(), {"pin memory thread"});
   at.data_worker = stack.in_file({"_utils/worker.py", "_utils\\worker.py"}) != nullptr ||
@@ -127,14 +127,16 @@ Whereabouts find_whereabouts(const Scene& scene) {
     at.pin_thread |= mentions(scene.oom->speaker.thread, {"pin"});
     at.data_worker |= scene.oom->speaker.worker.has_value();
   }
-  at.graph_capture = stack.in_file({"cuda/graphs.py", "cudagraph"}) != nullptr || stack.is_marked("graph_capture");
-  at.serving =
-      stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"}) ||
-      (!at.training && (find_server_layout(scene.texts) != nullptr || find_remark(scene, "server_command") != nullptr));
-  at.pictures = !at.training && (stack.in_file({"comfyui", "comfy/", "comfy\\", "stable-diffusion-webui", "sd-webui",
-                                                "sd.webui", "fooocus", "invokeai"}) != nullptr ||
-                                 std::any_of(scene.texts.remarks.begin(), scene.texts.remarks.end(),
-                                             [](const model::Remarkable& one) { return one.kind == "comfyui"; }));
+  at.graph_capture =
+      stack.in_file({"cuda/graphs.py", "cudagraph"}) != nullptr || stack.is_marked(model::FramePhase::kGraphCapture);
+  at.serving = stack.in_file({"vllm/", "vllm\\", "sglang", "text_generation_server", "lmdeploy", "tensorrt_llm"}) ||
+               (!at.training && (find_server_layout(scene.texts) != nullptr ||
+                                 find_remark(scene, model::SentenceKind::kServerCommand) != nullptr));
+  at.pictures = !at.training &&
+                (stack.in_file({"comfyui", "comfy/", "comfy\\", "stable-diffusion-webui", "sd-webui", "sd.webui",
+                                "fooocus", "invokeai"}) != nullptr ||
+                 std::any_of(scene.texts.remarks.begin(), scene.texts.remarks.end(),
+                             [](const model::Remarkable& one) { return one.kind == model::SentenceKind::kComfyui; }));
   at.inference |= at.pictures;
   at.notebook =
       stack.in_file({"ipython", "ipykernel"}) != nullptr || stack.in_function({"<cell line", "run_code"}) != nullptr;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/printed_bytes.h"
+#include "model/sentence_kind.h"
 #include "model/source_line.h"
 
 namespace vramfit::model {
@@ -92,7 +93,7 @@ struct SettingSeen {
 struct Remarkable {
   SourceLine at;
   Speaker speaker;
-  std::string kind;  // see kSentences of ingest/text/settings.cc
+  SentenceKind kind{};
   friend bool operator==(const Remarkable&, const Remarkable&) = default;
 };
 

@@ -37,11 +37,36 @@ struct TracedException {
   friend bool operator==(const TracedException&, const TracedException&) = default;
 };
 
-// Words in frames that tell where a program was. Data, not judgement.
+// Where a program was, by words in its frames (ingest/text/phase_marks.cc). Data, not judgement.
+enum class FramePhase : std::uint8_t {
+  kBackward,
+  kOptimizerStep,
+  kOptimizerState,
+  kEvaluation,
+  kTraining,
+  kNoGrad,
+  kLoading,
+  kToDevice,
+  kPinMemory,
+  kDataLoading,
+  kCollective,
+  kCompile,
+  kGraphCapture,
+  kLoss,
+  kLogits,
+  kMetrics,
+  kGeneration,
+  kAttention,
+  kConvolution,
+  kInterpolate,
+  kCopy,
+  kCat,
+  kRecompute,
+  kEma,
+};
+
 struct PhaseMark {
-  std::string kind;  // backward, optimizer_step, evaluation, no_grad, loading, pin_memory, data_loading, collective,
-                     // compile, graph_capture, to_device, loss, logits, metrics, generation, attention, convolution,
-                     // interpolate, copy, cat, optimizer_state, recompute, ema, training
+  FramePhase kind{};
   std::size_t exception = 0, frame = 0;  // indices into Traceback
   friend bool operator==(const PhaseMark&, const PhaseMark&) = default;
 };

@@ -32,7 +32,7 @@ void find_allocator_config_bug(const Scene& scene, Draft& draft) {
       look_at_text(scene, exception.message, {traceback.at.file, exception.last_line, exception.message}, draft);
     }
   }
-  const model::Remarkable* told = find_remark(scene, "told_allocator");
+  const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldAllocator);
   if (told != nullptr && !scene.oom_has_numbers) {
     draft.weigh(0.5).because(told->at, "who wrote this names settings of the allocator with which it fails");
   }

@@ -79,7 +79,7 @@ void look_at_padding(const Scene& scene, Draft& draft) {
   constexpr double kMostOfIt = 2;
   for (const model::Remarkable& remark : scene.texts.remarks) {
     const std::size_t open = remark.at.text.find('(');
-    if (remark.kind != "padding" || open == std::string::npos) continue;
+    if (remark.kind != model::SentenceKind::kPadding || open == std::string::npos) continue;
     const std::string_view factor = std::string_view(remark.at.text).substr(open + 1);
     const auto times = base::parse_number<double>(factor.substr(0, factor.find_first_not_of("0123456789.")));
     if (!times || *times < kMostOfIt || !factor.contains("expansion")) continue;
@@ -139,16 +139,16 @@ bool look_at_tpu(const Scene& scene, Draft& draft) {
 void look_at_what_is_told(const Scene& scene, Draft& draft) {
   const bool failed = scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty();
   if (!failed) return;
-  const model::Remarkable* ui = find_remark(scene, "comfyui");
+  const model::Remarkable* ui = find_remark(scene, model::SentenceKind::kComfyui);
   if (ui != nullptr && (base::says_out_of_memory(ui->at.text) || mentions(ui->at.text, {"oom"}))) {
     draft.weigh(0.5).because(ui->at, "the program itself ran out: models and what it draws are more than the card has");
-  } else if (const model::Remarkable* told = find_remark(scene, "told_vae")) {
+  } else if (const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldVae)) {
     draft.weigh(0.6).title("Decoding the whole latent at once needs more than the card has");
     draft.because(told->at, "it fails in the decoder, says who wrote this");
-  } else if (const model::Remarkable* small = find_remark(scene, "told_small_card")) {
+  } else if (const model::Remarkable* small = find_remark(scene, model::SentenceKind::kToldSmallCard)) {
     draft.weigh(0.5).title("The card is small for this job");
     draft.because(small->at, "a context and its kernels take several hundred MiB of it before the first tensor");
-  } else if (const model::Remarkable* least = find_remark(scene, "told_small_batch")) {
+  } else if (const model::Remarkable* least = find_remark(scene, model::SentenceKind::kToldSmallBatch)) {
     draft.weigh(0.55).title("A single sample or two need more than the card has");
     draft.because(least->at, "with the smallest batch it fails too: what one sample or the weights need is too much");
   }
@@ -217,13 +217,13 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
   if (draft.is_empty() && !scene.oom_has_numbers && !scene.has_run()) look_at_what_is_told(scene, draft);
   if (draft.is_empty() && !scene.has_run()) look_at_tensor(scene, draft);
   if (draft.is_empty()) return;
-  if (scene.at.pictures || find_remark(scene, "told_vae") != nullptr) {
+  if (scene.at.pictures || find_remark(scene, model::SentenceKind::kToldVae) != nullptr) {
     offer_smaller_pictures(draft);
   } else if (scene.at.placing) {
     offer_smaller_weights(draft);
   } else {
     offer_fit(scene, draft);
-    if (find_remark(scene, "told_small_batch") == nullptr) offer_smaller_batch(scene, draft);
+    if (find_remark(scene, model::SentenceKind::kToldSmallBatch) == nullptr) offer_smaller_batch(scene, draft);
     offer_mixed_precision(scene, draft);
     offer_checkpointing(scene, draft);
   }

@@ -43,13 +43,13 @@ void find_checkpoint_kept_on_gpu(const Scene& scene, Draft& draft) {
     const StackEntry* resume = scene.stack.in_code({"optimizer.load_state_dict(", "optim.load_state_dict("});
     if (resume != nullptr) draft.weigh(0.7).because(*resume, "a loaded optimizer state is copied on the card here");
   }
-  const model::Remarkable* fails = find_remark(scene, "told_load_fails");
-  const model::Remarkable* works = find_remark(scene, "told_fresh_works");
+  const model::Remarkable* fails = find_remark(scene, model::SentenceKind::kToldLoadFails);
+  const model::Remarkable* works = find_remark(scene, model::SentenceKind::kToldFreshWorks);
   if (fails != nullptr && works != nullptr) {
     draft.weigh(0.85).because(fails->at, "it fails once a checkpoint was loaded");
     draft.because(works->at, "and does not without: the same training, but for what was loaded");
   }
-  const model::Remarkable* ooms = find_remark(scene, "told_load_ooms");
+  const model::Remarkable* ooms = find_remark(scene, model::SentenceKind::kToldLoadOoms);
   const bool failed = scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty();
   if (draft.is_empty() && ooms != nullptr && failed && !scene.oom_has_numbers)
     draft.weigh(0.55).because(ooms->at, "memory runs out where a checkpoint is loaded, says who wrote this");

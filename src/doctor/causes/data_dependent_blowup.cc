@@ -10,7 +10,7 @@ namespace {
 // Detectron2 catches the error and goes on with the same function on the host.
 void look_at_remarks(const Scene& scene, Draft& draft) {
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "copied_to_host") continue;
+    if (remark.kind != model::SentenceKind::kCopiedToHost) continue;
     draft.weigh(0.7).because(remark.at, "what did not fit on the card is computed on the host instead");
     break;
   }

@@ -32,7 +32,7 @@ void find_driver_overhead(const Scene& scene, Draft& draft) {
                                          show(card.total), card.index.value_or(0)));
     }
   }
-  if (const model::Remarkable* told = find_remark(scene, "told_no_process"))
+  if (const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldNoProcess))
     draft.weigh(0.6).because(told->at, "memory is held, and no process is seen that holds it, says who wrote this");
   if (draft.is_empty()) return;
   draft.fix({"Look for processes that nvidia-smi does not show (other containers, dead ones)",

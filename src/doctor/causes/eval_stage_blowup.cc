@@ -44,8 +44,8 @@ void find_eval_stage_blowup(const Scene& scene, Draft& draft) {
                     fmt::format("one request of {}, {} of the card", show(scene.terms.tried), percent(asked)));
     }
   }
-  const model::Remarkable* fails = find_remark(scene, "told_eval_fails");
-  const model::Remarkable* works = find_remark(scene, "told_train_works");
+  const model::Remarkable* fails = find_remark(scene, model::SentenceKind::kToldEvalFails);
+  const model::Remarkable* works = find_remark(scene, model::SentenceKind::kToldTrainWorks);
   if (fails != nullptr && works != nullptr && !scene.at.training) {
     draft.weigh(0.6).because(fails->at, "the evaluation fails, says who wrote this");
     if (works->at.text != fails->at.text) draft.because(works->at, "and training does not");

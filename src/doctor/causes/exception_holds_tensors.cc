@@ -80,11 +80,11 @@ void find_exception_holds_tensors(const Scene& scene, Draft& draft) {
   }
   look_at_chain(scene, draft);
   look_at_retries(scene, draft);
-  if (const model::Remarkable* told = find_remark(scene, "told_restart_cures");
+  if (const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldRestartCures);
       told != nullptr && scene.has_failure()) {
     draft.weigh(0.68).because(told->at, "only a new process has room again: something of the old one is still held");
   }
-  if (const model::Remarkable* told = find_remark(scene, "told_fails_again"))
+  if (const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldFailsAgain))
     draft.weigh(0.6).because(told->at, "one failure makes the next: what the first try made is still held");
   if (draft.is_empty() && scene.at.notebook && scene.oom != nullptr &&
       share(scene.terms.live, scene.terms.total) > 0.7) {

@@ -112,7 +112,7 @@ void look_at_one_program(const Scene& scene, Draft& draft) {
 
 // Who was there says so: it outweighs what a framework's message supposes.
 void look_at_what_writer_says(const Scene& scene, Draft& draft) {
-  const model::Remarkable* told = find_remark(scene, "told_own_many");
+  const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldOwnMany);
   if (told == nullptr ||
       !(scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty()))
     return;
@@ -121,7 +121,7 @@ void look_at_what_writer_says(const Scene& scene, Draft& draft) {
 
 // Where each process was to have a card of its own, the first one is what they all open when they chose none.
 void look_at_first_card(const Scene& scene, Draft& draft) {
-  const model::Remarkable* told = find_remark(scene, "told_first_more");
+  const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldFirstMore);
   if (told == nullptr || scene.oom_has_numbers) return;
   draft.weigh(0.5).because(told->at, "the first card holds more than the others, says who wrote this");
   if (!std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) {

@@ -107,8 +107,8 @@ bool offer_for_object(const model::Growth& growth, Draft& draft) {
 
 // Source in the text that keeps a graph, where memory is seen or said to grow: a sum of losses is the commonest leak.
 void look_at_source(const Scene& scene, Draft& draft) {
-  const model::Remarkable* named = find_remark(scene, "told_graph");
-  const model::Remarkable* kept = named != nullptr ? named : find_remark(scene, "keeps_graph");
+  const model::Remarkable* named = find_remark(scene, model::SentenceKind::kToldGraph);
+  const model::Remarkable* kept = named != nullptr ? named : find_remark(scene, model::SentenceKind::kKeepsGraph);
   if (kept == nullptr) return;
   const bool grows = std::ranges::any_of(
       scene.series, [](const MemorySeries& series) { return find_trend(series).trend == Trend::kGrows; });

@@ -72,7 +72,7 @@ bool look_at_foreign(const Scene& scene, Draft& draft) {
 bool is_loading_weights(const Scene& scene) {
   constexpr std::int64_t kLinesBelow = 12;
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "loading_shards" || remark.at.text.contains("100%")) continue;
+    if (remark.kind != model::SentenceKind::kLoadingShards || remark.at.text.contains("100%")) continue;
     for (const model::HostKill& kill : scene.texts.host_kills) {
       const std::int64_t below = kill.at.line - remark.at.line;
       if (kill.at.file == remark.at.file && below >= 0 && below <= kLinesBelow) return true;
@@ -93,9 +93,9 @@ bool speaks_of_wsl(const Scene& scene) {
 
 // A notebook's kernel that was restarted right when gigabytes were asked of the host: nobody else says why.
 void look_at_restart(const Scene& scene, Draft& draft) {
-  const model::Remarkable* asked = find_remark(scene, "large_alloc");
-  const model::Remarkable* restarted = find_remark(scene, "kernel_restarted");
-  if (restarted == nullptr) restarted = find_remark(scene, "kernel_died");
+  const model::Remarkable* asked = find_remark(scene, model::SentenceKind::kLargeAlloc);
+  const model::Remarkable* restarted = find_remark(scene, model::SentenceKind::kKernelRestarted);
+  if (restarted == nullptr) restarted = find_remark(scene, model::SentenceKind::kKernelDied);
   if (asked == nullptr || restarted == nullptr || scene.oom != nullptr || asked->at.file != restarted->at.file) return;
   draft.weigh(0.62).because(asked->at, "a large piece of the host's memory was asked for");
   draft.because(restarted->at, "and the kernel of the notebook was started again");
@@ -137,7 +137,7 @@ bool card_failed(const Scene& scene) {
 // "It just says killed", "the session runs out of RAM": no kernel's message is here, and nothing else failed.
 void look_at_told_end(const Scene& scene, Draft& draft) {
   if (card_failed(scene)) return;
-  if (const model::Remarkable* killed = find_remark(scene, "told_killed")) {
+  if (const model::Remarkable* killed = find_remark(scene, model::SentenceKind::kToldKilled)) {
     draft.weigh(0.55).because(killed->at,
                               "killed without an error of its own: on Linux mostly by the kernel, for want of the "
                               "host's memory");
@@ -229,7 +229,7 @@ void find_host_ram_oom(const Scene& scene, Draft& draft) {
                std::nullopt, "none", Applicability::kFillIn});
     return;
   }
-  if (const model::Remarkable* offload = find_remark(scene, "deepspeed_offload")) {
+  if (const model::Remarkable* offload = find_remark(scene, model::SentenceKind::kDeepspeedOffload)) {
     draft.because(offload->at, "DeepSpeed keeps state in the host's memory");
     offer_for_offload(draft);
   }

@@ -68,7 +68,7 @@ void find_logits_vocab_blowup(const Scene& scene, Draft& draft) {
     const double asked = share(scene.terms.tried, scene.terms.total);
     const bool large = asked >= 0.015 || value_of(scene.terms.tried) >= model::Bytes::mib(256);
     const std::string product = find_product(scene.terms.tensor);
-    const model::Remarkable* told = find_remark(scene, "told_logits");
+    const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldLogits);
     if (told != nullptr && asked >= 0.05) {
       draft.weigh(0.7).because(told->at, "who wrote this names the logits of the whole vocabulary");
       draft.because(scene.oom_line(), fmt::format("and {} were asked for at once", show(scene.terms.tried)));

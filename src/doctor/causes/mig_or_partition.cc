@@ -72,7 +72,7 @@ bool look_at_limit_of_pages(const Scene& scene, Draft& draft) {
   const Size& total = scene.terms.total;
   if (!total) return false;
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    const auto limit = remark.kind == "gtt_limit" ? bytes_of_gtt(remark.at.text) : std::nullopt;
+    const auto limit = remark.kind == model::SentenceKind::kGttLimit ? bytes_of_gtt(remark.at.text) : std::nullopt;
     if (!limit || std::abs(share(total->value, *limit) - 1) > 0.03) continue;
     draft.weigh(0.88).title("The GPU may map no more of the host's memory than its driver's limit (GTT)");
     draft.because(remark.at, fmt::format("the driver lets it map {}, and the job sees {}", show(*limit), show(total)));
@@ -106,7 +106,7 @@ void find_mig_or_partition(const Scene& scene, Draft& draft) {
       }
     }
   }
-  if (const model::Remarkable* limit = find_remark(scene, "vgpu_limit"); limit != nullptr) {
+  if (const model::Remarkable* limit = find_remark(scene, model::SentenceKind::kVgpuLimit); limit != nullptr) {
     draft.weigh(0.86).title("The pod has a share of the card, and has used it up");
     draft.because(limit->at, "a layer between the job and the driver holds it to its share (vGPU)");
     draft.fix({"Ask for a larger share", "resources: limits: nvidia.com/gpumem: MIB", std::nullopt, "none",
@@ -115,7 +115,7 @@ void find_mig_or_partition(const Scene& scene, Draft& draft) {
     return;
   }
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "driver_vram" || !total) continue;
+    if (remark.kind != model::SentenceKind::kDriverVram || !total) continue;
     const auto shown = bytes_of_driver(remark.at.text);
     if (!shown || share(total->value, *shown) >= 0.6) continue;
     draft.weigh(0.9).title("The job is shown a part of the memory that the driver has for this GPU");

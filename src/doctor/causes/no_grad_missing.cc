@@ -81,8 +81,8 @@ void find_no_grad_missing(const Scene& scene, Draft& draft) {
       draft.because(frame, "a forward pass outside training, and no frame shows torch.no_grad()");
     }
   }
-  if (const model::Remarkable* told = find_remark(scene, "told_no_grad");
-      told != nullptr && (scene.has_failure() || find_remark(scene, "told_eval_fails") != nullptr)) {
+  if (const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldNoGrad);
+      told != nullptr && (scene.has_failure() || find_remark(scene, model::SentenceKind::kToldEvalFails) != nullptr)) {
     draft.weigh(0.82).because(told->at, "who wrote this says what was missing");
   }
   look_at_told_growth(scene, draft);

@@ -73,7 +73,7 @@ bool makes_temporaries(const Stack& stack) { return stack.near_end({"torch._fore
 
 void find_optimizer_state_first_step(const Scene& scene, Draft& draft) {
   find_optimizer_state_first_step_in_run(scene, draft);
-  if (scene.oom != nullptr && (scene.at.optimizer || scene.stack.is_marked("optimizer_state"))) {
+  if (scene.oom != nullptr && (scene.at.optimizer || scene.stack.is_marked(model::FramePhase::kOptimizerState))) {
     const StackEntry* state = find_making(scene.stack);
     const bool late = scene.steps_done && *scene.steps_done > 2;
     if (state != nullptr) {

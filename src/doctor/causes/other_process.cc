@@ -182,12 +182,12 @@ void look_at_what_was_left(const Scene& scene, Draft& draft) {
 
 // Who was there says so, and the message's numbers, where there are any, leave room for it.
 void look_at_what_others_are_told(const Scene& scene, Draft& draft) {
-  const model::Remarkable* told = find_remark(scene, "told_others");
+  const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldOthers);
   const Size gap = scene.terms.others ? scene.terms.others : scene.terms.outside;
   if (told == nullptr || (gap && share(gap, scene.terms.total) < 0.08)) return;
   if (!scene.has_failure() && scene.texts.oom_mentions.empty() && scene.texts.memory_words.empty()) return;
   // The job is meant for another card: VF402.
-  draft.weigh(find_remark(scene, "told_means_card") != nullptr ? 0.6 : 0.76);
+  draft.weigh(find_remark(scene, model::SentenceKind::kToldMeansCard) != nullptr ? 0.6 : 0.76);
   draft.because(told->at, "who wrote this says that somebody else is on the card");
 }
 

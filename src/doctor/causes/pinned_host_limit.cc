@@ -27,7 +27,7 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
                               "a message without numbers comes from the driver, not from PyTorch's pool; under WSL it "
                               "is mostly host memory that cannot be pinned");
   }
-  if (const model::Remarkable* cured = find_remark(scene, "told_pin_cured");
+  if (const model::Remarkable* cured = find_remark(scene, model::SentenceKind::kToldPinCured);
       cured != nullptr && !scene.oom_has_numbers) {
     draft.weigh(0.8).because(cured->at, "without pinned memory it works, says who wrote this");
   }

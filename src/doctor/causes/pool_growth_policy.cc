@@ -97,8 +97,8 @@ void find_pool_growth_policy(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump* found : dumps) {
     const model::ForeignDump& dump = *found;
     const std::string program = lowered(dump.program);
-    const bool told_who =
-        find_remark(scene, "told_own_many") != nullptr || find_remark(scene, "told_others") != nullptr;
+    const bool told_who = find_remark(scene, model::SentenceKind::kToldOwnMany) != nullptr ||
+                          find_remark(scene, model::SentenceKind::kToldOthers) != nullptr;
     const bool of_tensor = is_of_a_tensor(dump, scene);
     draft.weigh(scene.oom_has_numbers || told_who ? 0.5 : of_tensor ? 0.62 : 0.86);
     std::string sizes;

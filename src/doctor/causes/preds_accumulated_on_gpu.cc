@@ -79,8 +79,8 @@ void find_preds_accumulated_on_gpu(const Scene& scene, Draft& draft) {
                     fmt::format("{} asked for at once, with {} live", show(scene.terms.tried), show(scene.terms.live)));
     }
   }
-  const model::Remarkable* gathers = find_remark(scene, "told_eval_gathers");
-  if (gathers != nullptr && find_remark(scene, "told_eval_fails") != nullptr) {
+  const model::Remarkable* gathers = find_remark(scene, model::SentenceKind::kToldEvalGathers);
+  if (gathers != nullptr && find_remark(scene, model::SentenceKind::kToldEvalFails) != nullptr) {
     draft.weigh(0.68).because(gathers->at, "results of an evaluation are kept until its end, says who wrote this");
   }
   if (draft.is_empty()) return;

@@ -77,7 +77,7 @@ void find_refs_kept_across_steps_in_snapshots(const Scene& scene, Draft& draft) 
 void find_refs_kept_across_steps(const Scene& scene, Draft& draft) {
   if (scene.has_run()) look_at_what_training_left(scene, draft);
   find_refs_kept_across_steps_in_snapshots(scene, draft);
-  if (const model::Remarkable* told = find_remark(scene, "told_del_cures"); told != nullptr) {
+  if (const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldDelCures); told != nullptr) {
     draft.weigh(0.74).because(told->at, "what is deleted was kept while the next round ran, says who wrote this");
   }
   if (draft.is_empty()) return;

@@ -178,7 +178,7 @@ void look_at_cache(const Scene& scene, Draft& draft) {
 
 // "128k context doesn't fit 96 GB", of a program that serves language models.
 void look_at_told_context(const Scene& scene, Draft& draft) {
-  const model::Remarkable* told = find_remark(scene, "told_context");
+  const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldContext);
   if (told == nullptr || scene.oom_has_numbers) return;
   const auto speaks_of = [&](Words words) {
     return std::ranges::any_of(scene.texts.files,
@@ -210,7 +210,7 @@ void find_serving_overcommit(const Scene& scene, Draft& draft) {
   if (scene.oom != nullptr && mentions(scene.oom->speaker.process, {"vllmworker", "enginecore", "vllm", "sglang"})) {
     draft.weigh(0.72).because(scene.oom_line(), "a server's worker says so");
   }
-  if (const model::Remarkable* told = find_remark(scene, "told_server_share");
+  if (const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldServerShare);
       told != nullptr && scene.oom == nullptr) {
     draft.weigh(0.55).because(told->at, "who wrote this turned the server's share of the card up and down");
   }

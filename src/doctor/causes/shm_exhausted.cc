@@ -78,7 +78,8 @@ void find_shm_exhausted(const Scene& scene, Draft& draft) {
     draft.because(info.at, fmt::format("/dev/shm has {}{}", show(total),
                                        small ? ", the default of a container" : " and is full"));
   }
-  if (const model::Remarkable* left = find_remark(scene, "told_shm_left"); left != nullptr && draft.is_empty()) {
+  if (const model::Remarkable* left = find_remark(scene, model::SentenceKind::kToldShmLeft);
+      left != nullptr && draft.is_empty()) {
     draft.weigh(0.5).because(left->at, "something of an earlier run lies in /dev/shm, which is memory too");
     draft.fix({"Remove what a run that crashed left there", "ls -l /dev/shm  # then rm FILE, if nobody uses it",
                std::nullopt, "none", Applicability::kFillIn});

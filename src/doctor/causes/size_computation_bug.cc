@@ -66,7 +66,8 @@ void find_size_computation_bug(const Scene& scene, Draft& draft) {
         "a size that cannot be");
   }
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "allocator_assert" || !mentions(remark.at.text, {"p.block != nullptr"})) continue;
+    if (remark.kind != model::SentenceKind::kAllocatorAssert || !mentions(remark.at.text, {"p.block != nullptr"}))
+      continue;
     draft.weigh(0.6).because(remark.at, "the allocator fails so when the size asked for overflows its arithmetic");
   }
   if (draft.is_empty()) return;

@@ -65,7 +65,7 @@ void find_variable_length_spike_in_run(const Scene& scene, Draft& draft) {
 void find_variable_length_spike(const Scene& scene, Draft& draft) {
   find_variable_length_spike_in_run(scene, draft);
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (!mentions(remark.kind, {"sequence_length", "sequence_longer", "long_sequence", "longer_than"})) continue;
+    if (remark.kind != model::SentenceKind::kLongSequence) continue;
     if (scene.oom != nullptr) draft.weigh(0.6).because(remark.at, "a sample longer than the rest");
   }
   for (const model::Remarkable& remark : scene.texts.remarks) {
@@ -83,8 +83,9 @@ void find_variable_length_spike(const Scene& scene, Draft& draft) {
                               series.points.size(), show(series, trend.last)));
     break;
   }
-  const model::Remarkable* only_long = find_remark(scene, "told_only_long_input");
-  const model::Remarkable* long_input = only_long != nullptr ? only_long : find_remark(scene, "told_long_input");
+  const model::Remarkable* only_long = find_remark(scene, model::SentenceKind::kToldOnlyLongInput);
+  const model::Remarkable* long_input =
+      only_long != nullptr ? only_long : find_remark(scene, model::SentenceKind::kToldLongInput);
   const bool is_told = !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty() || scene.oom != nullptr;
   if (long_input != nullptr && is_told && !scene.has_run()) {
     // Which inputs fail says more than what was idle when they did.

@@ -40,7 +40,7 @@ bool warns_of_paging(const Scene& scene, const model::SourceLine& at) {
 
 void look_at_task_manager(const Scene& scene, Draft& draft) {
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != "shared_gpu_memory") continue;
+    if (remark.kind != model::SentenceKind::kSharedGpuMemory) continue;
     if (shared_gigabytes(remark.at.text) >= kInUse) {
       draft.weigh(0.6).because(remark.at, "host memory that Windows's driver gives the card is in use");
       return;
@@ -52,7 +52,7 @@ void look_at_task_manager(const Scene& scene, Draft& draft) {
 }
 
 void look_at_told_paging(const Scene& scene, Draft& draft) {
-  const model::Remarkable* told = find_remark(scene, "told_shared_gpu");
+  const model::Remarkable* told = find_remark(scene, model::SentenceKind::kToldSharedGpu);
   if (told == nullptr || scene.platform.rocm) return;
   draft.weigh(0.66).because(told->at, "who wrote this saw host memory in use for the card, and what it costs");
 }

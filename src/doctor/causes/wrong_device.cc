@@ -82,8 +82,8 @@ void look_at_names(const Scene& scene, Draft& draft) {
 
 // "My tensors go to cuda:1", and GPU 0 is full of somebody's: the first context is made on the first visible card.
 void look_at_what_is_meant(const Scene& scene, Draft& draft) {
-  const model::Remarkable* meant = find_remark(scene, "told_means_card");
-  const model::Remarkable* others = find_remark(scene, "told_others");
+  const model::Remarkable* meant = find_remark(scene, model::SentenceKind::kToldMeansCard);
+  const model::Remarkable* others = find_remark(scene, model::SentenceKind::kToldOthers);
   if (meant == nullptr || others == nullptr || !scene.has_failure() || scene.oom_has_numbers) return;
   draft.weigh(0.75).because(meant->at, "the job is meant for a card that has room");
   draft.because(others->at, "and another one is full: something of the job touches that one first");

@@ -2,6 +2,7 @@
 #include <array>
 #include <bitset>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -11,100 +12,102 @@
 namespace vramfit::ingest {
 namespace {
 
+using model::FramePhase;
+
 enum class Where { kFunction, kFile, kCode };
 
 struct Sign {
-  std::string_view kind;
+  FramePhase kind;
   Where where;
   std::string_view word;  // lower case
   bool whole = false;     // the whole name, not a part of it
 };
 
 constexpr std::array<Sign, 84> kSigns{{
-    {"backward", Where::kFunction, "backward"},
-    {"backward", Where::kCode, ".backward("},
-    {"backward", Where::kFile, "torch/autograd/__init__.py"},
-    {"optimizer_step", Where::kFile, "torch/optim/"},
-    {"optimizer_step", Where::kFunction, "optimizer_step"},
-    {"optimizer_step", Where::kCode, "optimizer.step("},
-    {"optimizer_step", Where::kCode, "optim.step("},
-    {"optimizer_step", Where::kCode, "scaler.step("},
-    {"optimizer_state", Where::kCode, "zeros_like("},
-    {"optimizer_state", Where::kCode, "exp_avg"},
-    {"optimizer_state", Where::kFunction, "_init_group"},
-    {"evaluation", Where::kFunction, "evaluat"},
-    {"evaluation", Where::kFunction, "validat"},
-    {"evaluation", Where::kFunction, "eval", true},
-    {"evaluation", Where::kFunction, "val", true},
-    {"evaluation", Where::kFunction, "eval_"},
-    {"evaluation", Where::kFunction, "_eval"},
-    {"evaluation", Where::kFunction, "val_"},
-    {"evaluation", Where::kFunction, "run_val"},
-    {"evaluation", Where::kFunction, "test", true},
-    {"evaluation", Where::kFunction, "test_step"},
-    {"evaluation", Where::kFunction, "test_epoch"},
-    {"evaluation", Where::kFunction, "prediction_step"},
-    {"evaluation", Where::kFunction, "predict"},
-    {"evaluation", Where::kFunction, "inference"},
-    {"training", Where::kFunction, "train", true},
-    {"training", Where::kFunction, "training_step"},
-    {"training", Where::kFunction, "train_"},
-    {"training", Where::kFunction, "inner_training_loop"},
-    {"training", Where::kFunction, "fit", true},
-    {"no_grad", Where::kFunction, "decorate_context"},
-    {"no_grad", Where::kCode, "no_grad("},
-    {"no_grad", Where::kCode, "inference_mode("},
-    {"loading", Where::kFunction, "load_state_dict"},
-    {"loading", Where::kFunction, "from_pretrained"},
-    {"loading", Where::kFunction, "_load_from_state_dict"},
-    {"loading", Where::kFile, "torch/serialization.py"},
-    {"loading", Where::kCode, "torch.load("},
-    {"loading", Where::kCode, "load_file("},
-    {"loading", Where::kFunction, "load_weights"},
-    {"loading", Where::kFunction, "load_model"},
-    {"to_device", Where::kCode, ".cuda("},
-    {"to_device", Where::kCode, ".to(device"},
-    {"to_device", Where::kCode, ".to(\"cuda"},
-    {"to_device", Where::kCode, ".to('cuda"},
-    {"to_device", Where::kFunction, "convert", true},
-    {"to_device", Where::kFunction, "send_to_device"},
-    {"pin_memory", Where::kFunction, "pin_memory"},
-    {"pin_memory", Where::kFile, "_utils/pin_memory.py"},
-    {"data_loading", Where::kFile, "utils/data/"},
-    {"data_loading", Where::kFunction, "__getitem__", true},
-    {"data_loading", Where::kFunction, "collate"},
-    {"collective", Where::kFile, "torch/distributed/"},
-    {"collective", Where::kFunction, "all_reduce"},
-    {"collective", Where::kFunction, "all_gather"},
-    {"compile", Where::kFile, "torch/_dynamo/"},
-    {"compile", Where::kFile, "torch/_inductor/"},
-    {"graph_capture", Where::kFile, "cuda/graphs.py"},
-    {"graph_capture", Where::kFunction, "capture"},
-    {"loss", Where::kFunction, "cross_entropy"},
-    {"loss", Where::kFunction, "_loss"},
-    {"loss", Where::kFunction, "loss_"},
-    {"loss", Where::kFile, "nn/modules/loss.py"},
-    {"loss", Where::kCode, "cross_entropy("},
-    {"logits", Where::kCode, "lm_head("},
-    {"logits", Where::kCode, "logits.float("},
-    {"metrics", Where::kFile, "torchmetrics/"},
-    {"metrics", Where::kFunction, "compute_metrics"},
-    {"generation", Where::kFunction, "generate", true},
-    {"generation", Where::kFile, "transformers/generation/"},
-    {"attention", Where::kFunction, "attention"},
-    {"attention", Where::kFunction, "attn"},
-    {"attention", Where::kCode, "softmax("},
-    {"attention", Where::kCode, "scaled_dot_product_attention("},
-    {"convolution", Where::kFile, "nn/modules/conv.py"},
-    {"convolution", Where::kCode, "conv2d("},
-    {"interpolate", Where::kCode, "interpolate("},
-    {"copy", Where::kCode, ".clone("},
-    {"copy", Where::kCode, "deepcopy("},
-    {"copy", Where::kFunction, "__deepcopy__"},
-    {"cat", Where::kCode, "torch.cat("},
-    {"cat", Where::kCode, "torch.stack("},
-    {"recompute", Where::kFile, "torch/utils/checkpoint.py"},
-    {"ema", Where::kFunction, "ema"},
+    {FramePhase::kBackward, Where::kFunction, "backward"},
+    {FramePhase::kBackward, Where::kCode, ".backward("},
+    {FramePhase::kBackward, Where::kFile, "torch/autograd/__init__.py"},
+    {FramePhase::kOptimizerStep, Where::kFile, "torch/optim/"},
+    {FramePhase::kOptimizerStep, Where::kFunction, "optimizer_step"},
+    {FramePhase::kOptimizerStep, Where::kCode, "optimizer.step("},
+    {FramePhase::kOptimizerStep, Where::kCode, "optim.step("},
+    {FramePhase::kOptimizerStep, Where::kCode, "scaler.step("},
+    {FramePhase::kOptimizerState, Where::kCode, "zeros_like("},
+    {FramePhase::kOptimizerState, Where::kCode, "exp_avg"},
+    {FramePhase::kOptimizerState, Where::kFunction, "_init_group"},
+    {FramePhase::kEvaluation, Where::kFunction, "evaluat"},
+    {FramePhase::kEvaluation, Where::kFunction, "validat"},
+    {FramePhase::kEvaluation, Where::kFunction, "eval", true},
+    {FramePhase::kEvaluation, Where::kFunction, "val", true},
+    {FramePhase::kEvaluation, Where::kFunction, "eval_"},
+    {FramePhase::kEvaluation, Where::kFunction, "_eval"},
+    {FramePhase::kEvaluation, Where::kFunction, "val_"},
+    {FramePhase::kEvaluation, Where::kFunction, "run_val"},
+    {FramePhase::kEvaluation, Where::kFunction, "test", true},
+    {FramePhase::kEvaluation, Where::kFunction, "test_step"},
+    {FramePhase::kEvaluation, Where::kFunction, "test_epoch"},
+    {FramePhase::kEvaluation, Where::kFunction, "prediction_step"},
+    {FramePhase::kEvaluation, Where::kFunction, "predict"},
+    {FramePhase::kEvaluation, Where::kFunction, "inference"},
+    {FramePhase::kTraining, Where::kFunction, "train", true},
+    {FramePhase::kTraining, Where::kFunction, "training_step"},
+    {FramePhase::kTraining, Where::kFunction, "train_"},
+    {FramePhase::kTraining, Where::kFunction, "inner_training_loop"},
+    {FramePhase::kTraining, Where::kFunction, "fit", true},
+    {FramePhase::kNoGrad, Where::kFunction, "decorate_context"},
+    {FramePhase::kNoGrad, Where::kCode, "no_grad("},
+    {FramePhase::kNoGrad, Where::kCode, "inference_mode("},
+    {FramePhase::kLoading, Where::kFunction, "load_state_dict"},
+    {FramePhase::kLoading, Where::kFunction, "from_pretrained"},
+    {FramePhase::kLoading, Where::kFunction, "_load_from_state_dict"},
+    {FramePhase::kLoading, Where::kFile, "torch/serialization.py"},
+    {FramePhase::kLoading, Where::kCode, "torch.load("},
+    {FramePhase::kLoading, Where::kCode, "load_file("},
+    {FramePhase::kLoading, Where::kFunction, "load_weights"},
+    {FramePhase::kLoading, Where::kFunction, "load_model"},
+    {FramePhase::kToDevice, Where::kCode, ".cuda("},
+    {FramePhase::kToDevice, Where::kCode, ".to(device"},
+    {FramePhase::kToDevice, Where::kCode, ".to(\"cuda"},
+    {FramePhase::kToDevice, Where::kCode, ".to('cuda"},
+    {FramePhase::kToDevice, Where::kFunction, "convert", true},
+    {FramePhase::kToDevice, Where::kFunction, "send_to_device"},
+    {FramePhase::kPinMemory, Where::kFunction, "pin_memory"},
+    {FramePhase::kPinMemory, Where::kFile, "_utils/pin_memory.py"},
+    {FramePhase::kDataLoading, Where::kFile, "utils/data/"},
+    {FramePhase::kDataLoading, Where::kFunction, "__getitem__", true},
+    {FramePhase::kDataLoading, Where::kFunction, "collate"},
+    {FramePhase::kCollective, Where::kFile, "torch/distributed/"},
+    {FramePhase::kCollective, Where::kFunction, "all_reduce"},
+    {FramePhase::kCollective, Where::kFunction, "all_gather"},
+    {FramePhase::kCompile, Where::kFile, "torch/_dynamo/"},
+    {FramePhase::kCompile, Where::kFile, "torch/_inductor/"},
+    {FramePhase::kGraphCapture, Where::kFile, "cuda/graphs.py"},
+    {FramePhase::kGraphCapture, Where::kFunction, "capture"},
+    {FramePhase::kLoss, Where::kFunction, "cross_entropy"},
+    {FramePhase::kLoss, Where::kFunction, "_loss"},
+    {FramePhase::kLoss, Where::kFunction, "loss_"},
+    {FramePhase::kLoss, Where::kFile, "nn/modules/loss.py"},
+    {FramePhase::kLoss, Where::kCode, "cross_entropy("},
+    {FramePhase::kLogits, Where::kCode, "lm_head("},
+    {FramePhase::kLogits, Where::kCode, "logits.float("},
+    {FramePhase::kMetrics, Where::kFile, "torchmetrics/"},
+    {FramePhase::kMetrics, Where::kFunction, "compute_metrics"},
+    {FramePhase::kGeneration, Where::kFunction, "generate", true},
+    {FramePhase::kGeneration, Where::kFile, "transformers/generation/"},
+    {FramePhase::kAttention, Where::kFunction, "attention"},
+    {FramePhase::kAttention, Where::kFunction, "attn"},
+    {FramePhase::kAttention, Where::kCode, "softmax("},
+    {FramePhase::kAttention, Where::kCode, "scaled_dot_product_attention("},
+    {FramePhase::kConvolution, Where::kFile, "nn/modules/conv.py"},
+    {FramePhase::kConvolution, Where::kCode, "conv2d("},
+    {FramePhase::kInterpolate, Where::kCode, "interpolate("},
+    {FramePhase::kCopy, Where::kCode, ".clone("},
+    {FramePhase::kCopy, Where::kCode, "deepcopy("},
+    {FramePhase::kCopy, Where::kFunction, "__deepcopy__"},
+    {FramePhase::kCat, Where::kCode, "torch.cat("},
+    {FramePhase::kCat, Where::kCode, "torch.stack("},
+    {FramePhase::kRecompute, Where::kFile, "torch/utils/checkpoint.py"},
+    {FramePhase::kEma, Where::kFunction, "ema"},
 }};
 
 using Signs = std::bitset<kSigns.size()>;
@@ -153,10 +156,10 @@ std::vector<model::PhaseMark> PhaseMarks::find(const model::Traceback& traceback
       const model::TraceFrame& names = frames[frame];
       const Signs signs = known_->functions.signs_of(names.function) | known_->files.signs_of(names.file) |
                           known_->code.signs_of(names.code);
-      std::string_view last;
+      std::optional<FramePhase> last;
       for (std::size_t i = 0; signs.any() && i < kSigns.size(); ++i) {
         if (!signs.test(i) || kSigns[i].kind == last) continue;
-        marks.push_back({std::string(kSigns[i].kind), exception, frame});
+        marks.push_back({kSigns[i].kind, exception, frame});
         last = kSigns[i].kind;
       }
     }

@@ -21,6 +21,7 @@
 namespace vramfit::ingest {
 namespace {
 
+using model::SentenceKind;
 using model::ToldKind;
 using model::ToldSentence;
 
@@ -57,7 +58,8 @@ class PostReader final : public TextReader {
     }
     ++lines_;
     if (opens_or_closes_docstring(text)) in_docstring_ = !in_docstring_;
-    if (keeps_graph(text)) sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, "keeps_graph"}, "remarks");
+    if (keeps_graph(text))
+      sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, SentenceKind::kKeepsGraph}, "remarks");
     // A traceback quotes one line of a statement, whatever that leaves open.
     if (is_error_line(text) || trim(text).starts_with("File \"")) open_ = 0;
     const bool is_continued = open_ > 0;  // within the parentheses of a statement above
@@ -127,8 +129,8 @@ class PostReader final : public TextReader {
     std::erase_if(evidence.memory_words, is_no_report);
     // What cured it holds an all-clear back, wherever it stands.
     std::erase_if(evidence.remarks, [&](const model::Remarkable& remark) {
-      const bool is_sign = remark.kind.starts_with("told_") && !remark.kind.starts_with("told_cause_") &&
-                           remark.kind != "told_memory_cured";
+      const bool is_sign = model::is_told(remark.kind) && model::cause_named_by(remark.kind).empty() &&
+                           remark.kind != SentenceKind::kToldMemoryCured;
       return is_sign && (is_aside(remark.at) || (is_general && remark.at.file == file_));
     });
     std::erase_if(evidence.supposed, [&](const model::SourceLine& at) { return is_aside(at); });
@@ -238,8 +240,8 @@ class PostReader final : public TextReader {
         sentence.has_word({"will", "now", "new", "would"}) &&
         (sentence.has_word({"like", "follows", "read", "reads", "print", "prints", "look", "looks", "say", "says"}) ||
          sentence.text.ends_with(':'));
-    for (const std::string_view cause : told_causes(sentence)) {
-      sink.add(sink.evidence().remarks, {at, {}, std::string(cause)}, "remarks");
+    for (const SentenceKind cause : told_causes(sentence)) {
+      sink.add(sink.evidence().remarks, {at, {}, cause}, "remarks");
       sink.evidence().remarks.back().at.text = cut_text(sentence.text, sink.limits().longest_quote);
     }
     if (sentence.mood == Mood::kAsserted && !is_comment_ &&

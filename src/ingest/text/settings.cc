@@ -12,6 +12,8 @@
 namespace vramfit::ingest {
 namespace {
 
+using model::SentenceKind;
+
 constexpr std::size_t kMostSettings = 256;  // different ones
 constexpr std::size_t kLongestValue = 200;  // bytes
 
@@ -210,73 +212,77 @@ constexpr auto kSettingWords = std::to_array<std::string_view>({"_alloc_conf",
 
 // Sentences, and the kind of remark that each is.
 struct SettingsSentence {
-  std::string_view words, kind;  // both lower case
+  std::string_view words;  // lower case
+  SentenceKind kind;
 };
 constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
-    {"cuda kernel errors might be asynchronously", "asynchronous_report"},
-    {"allocator cache flushes since last step", "cache_flushes"},
-    {"expandable_segments not supported", "expandable_unsupported"},
-    {"internal assert failed at", "allocator_assert"},  // of CUDACachingAllocator.cpp
-    {"cachingallocator option", "allocator_option"},    // "Unrecognized CachingAllocator option: ..."
-    {"to cpu due to cuda oom", "copied_to_host"},       // Detectron2: it goes on with what did not fit
-    {"will create", "many_workers"},                    // "This DataLoader will create 16 worker processes in total"
-    {"is incompatible with gradient checkpointing", "gradient_checkpointing_on"},
-    {"none of the inputs have requires_grad=true", "checkpoint_without_gradient"},
-    {"backward through the graph a second time", "graph_freed"},
-    {"too many open files", "open_files"},
-    {"received 0 items of ancdata", "open_files"},
-    {"rlimit_memlock", "locked_memory"},
-    {"extra memory due to padding:", "padding"},  // XLA, of one of a program's largest buffers
-    {"not compiled with flash attention", "no_flash_attention"},
-    {"flash attention 2 is not installed", "no_flash_attention"},
-    {"kernel appears to have died", "kernel_died"},
-    {"kernel died", "kernel_died"},
-    {" restarted", "kernel_restarted"},  // Colab: "kernel 4222e7b2-... restarted"
-    {"large alloc ", "large_alloc"},     // "tcmalloc:  large alloc 2400002048 bytes"
-    {"gtt memory", "gtt_limit"},         // amdgpu: "63968M of GTT memory ready."
-    {"deepspeedcpuadam", "deepspeed_offload"},
-    {"parameter offload:", "deepspeed_offload"},
-    {"cpu_adam op", "deepspeed_offload"},
-    {"cpu offload: true", "deepspeed_offload"},
-    {"offload_optimizer", "deepspeed_offload"},
-    {"offload_param", "deepspeed_offload"},
-    {"segmentation fault", "segmentation_fault"},
-    {"batch size finder", "batch_size_search"},  // Lightning
-    {"trying batch size", "batch_size_search"},
-    {"currently training with a batch size of", "batch_size_search"},  // transformers, at the start and of each try
-    {"decreasing batch size to", "batch_size_search"},                 // accelerate's find_executable_batch_size
-    {"reducing batch size to", "batch_size_search"},
-    {"autobatch: using batch-size", "batch_size_search"},  // Ultralytics
-    {"ran out of memory, skipping", "batch_skipped"},
-    {"ran out of memory, retrying", "batch_skipped"},
-    {"skipping batch due to", "batch_skipped"},
-    {"skipping tactic", "tactic_skipped"},  // TensorRT, of a kernel that it measures: another is taken, if there is one
-    {"retrying without", "tried_otherwise"},      // llama.cpp: "compute buffer allocation failed, retrying without ..."
-    {"ignoring this choice", "tried_otherwise"},  // Inductor, of a kernel that it measures
-    {"of vram memory ready", "driver_vram"},      // amdgpu: "98304M of VRAM memory ready"
-    {"this error means you ran out of memory on your gpu", "comfyui"},
-    {"got an oom, unloading all loaded models", "comfyui"},
-    {"comfyui error report", "comfyui"},
-    {"**comfyui version:**", "comfyui"},
-    {"loading checkpoint shards", "loading_shards"},
-    {"token indices sequence length is longer than", "long_sequence"},
-    {"model is quite large: setting to eval", "large_model"},
-    {"loaded partially", "partly_offloaded"},  // ComfyUI: "loaded partially 5720.8 MB, 5718.3 MB offloaded"
-    {"some parameters are on the meta device", "offloaded"},
-    {"some modules are dispatched on the cpu", "offloaded"},
-    {"find_unused_parameters=true was specified", "unused_parameters"},
-    {"cudamallocasync", "malloc_async"},
-    {"hami-core error", "vgpu_limit"},
-    {"killing subprocess", "killed_by_launcher"},
-    {"sglang.launch_server", "server_command"},
-    {"vllm.entrypoints", "server_command"},
-    {"vllm serve ", "server_command"},
-    {"text-generation-launcher", "server_command"},
-    {"lmdeploy serve ", "server_command"},
-    {"shared gpu memory", "shared_gpu_memory"},
-    {"sysmem fallback", "shared_gpu_memory"},
-    {"pinned memory", "pinned_memory"},
-    {"cudahostalloc", "pinned_memory"},
+    {"cuda kernel errors might be asynchronously", SentenceKind::kAsynchronousReport},
+    {"allocator cache flushes since last step", SentenceKind::kCacheFlushes},
+    {"expandable_segments not supported", SentenceKind::kExpandableUnsupported},
+    {"internal assert failed at", SentenceKind::kAllocatorAssert},  // of CUDACachingAllocator.cpp
+    {"cachingallocator option", SentenceKind::kAllocatorOption},    // "Unrecognized CachingAllocator option: ..."
+    {"to cpu due to cuda oom", SentenceKind::kCopiedToHost},        // Detectron2: it goes on with what did not fit
+    {"will create", SentenceKind::kManyWorkers},  // "This DataLoader will create 16 worker processes in total"
+    {"is incompatible with gradient checkpointing", SentenceKind::kGradientCheckpointingOn},
+    {"none of the inputs have requires_grad=true", SentenceKind::kCheckpointWithoutGradient},
+    {"backward through the graph a second time", SentenceKind::kGraphFreed},
+    {"too many open files", SentenceKind::kOpenFiles},
+    {"received 0 items of ancdata", SentenceKind::kOpenFiles},
+    {"rlimit_memlock", SentenceKind::kLockedMemory},
+    {"extra memory due to padding:", SentenceKind::kPadding},  // XLA, of one of a program's largest buffers
+    {"not compiled with flash attention", SentenceKind::kNoFlashAttention},
+    {"flash attention 2 is not installed", SentenceKind::kNoFlashAttention},
+    {"kernel appears to have died", SentenceKind::kKernelDied},
+    {"kernel died", SentenceKind::kKernelDied},
+    {" restarted", SentenceKind::kKernelRestarted},  // Colab: "kernel 4222e7b2-... restarted"
+    {"large alloc ", SentenceKind::kLargeAlloc},     // "tcmalloc:  large alloc 2400002048 bytes"
+    {"gtt memory", SentenceKind::kGttLimit},         // amdgpu: "63968M of GTT memory ready."
+    {"deepspeedcpuadam", SentenceKind::kDeepspeedOffload},
+    {"parameter offload:", SentenceKind::kDeepspeedOffload},
+    {"cpu_adam op", SentenceKind::kDeepspeedOffload},
+    {"cpu offload: true", SentenceKind::kDeepspeedOffload},
+    {"offload_optimizer", SentenceKind::kDeepspeedOffload},
+    {"offload_param", SentenceKind::kDeepspeedOffload},
+    {"segmentation fault", SentenceKind::kSegmentationFault},
+    {"batch size finder", SentenceKind::kBatchSizeSearch},  // Lightning
+    {"trying batch size", SentenceKind::kBatchSizeSearch},
+    {"currently training with a batch size of",
+     SentenceKind::kBatchSizeSearch},                              // transformers, at the start and of each try
+    {"decreasing batch size to", SentenceKind::kBatchSizeSearch},  // accelerate's find_executable_batch_size
+    {"reducing batch size to", SentenceKind::kBatchSizeSearch},
+    {"autobatch: using batch-size", SentenceKind::kBatchSizeSearch},  // Ultralytics
+    {"ran out of memory, skipping", SentenceKind::kBatchSkipped},
+    {"ran out of memory, retrying", SentenceKind::kBatchSkipped},
+    {"skipping batch due to", SentenceKind::kBatchSkipped},
+    {"skipping tactic",
+     SentenceKind::kTacticSkipped},  // TensorRT, of a kernel that it measures: another is taken, if there is one
+    {"retrying without",
+     SentenceKind::kTriedOtherwise},  // llama.cpp: "compute buffer allocation failed, retrying without ..."
+    {"ignoring this choice", SentenceKind::kTriedOtherwise},  // Inductor, of a kernel that it measures
+    {"of vram memory ready", SentenceKind::kDriverVram},      // amdgpu: "98304M of VRAM memory ready"
+    {"this error means you ran out of memory on your gpu", SentenceKind::kComfyui},
+    {"got an oom, unloading all loaded models", SentenceKind::kComfyui},
+    {"comfyui error report", SentenceKind::kComfyui},
+    {"**comfyui version:**", SentenceKind::kComfyui},
+    {"loading checkpoint shards", SentenceKind::kLoadingShards},
+    {"token indices sequence length is longer than", SentenceKind::kLongSequence},
+    {"model is quite large: setting to eval", SentenceKind::kLargeModel},
+    {"loaded partially", SentenceKind::kPartlyOffloaded},  // ComfyUI: "loaded partially 5720.8 MB, 5718.3 MB offloaded"
+    {"some parameters are on the meta device", SentenceKind::kOffloaded},
+    {"some modules are dispatched on the cpu", SentenceKind::kOffloaded},
+    {"find_unused_parameters=true was specified", SentenceKind::kUnusedParameters},
+    {"cudamallocasync", SentenceKind::kMallocAsync},
+    {"hami-core error", SentenceKind::kVgpuLimit},
+    {"killing subprocess", SentenceKind::kKilledByLauncher},
+    {"sglang.launch_server", SentenceKind::kServerCommand},
+    {"vllm.entrypoints", SentenceKind::kServerCommand},
+    {"vllm serve ", SentenceKind::kServerCommand},
+    {"text-generation-launcher", SentenceKind::kServerCommand},
+    {"lmdeploy serve ", SentenceKind::kServerCommand},
+    {"shared gpu memory", SentenceKind::kSharedGpuMemory},
+    {"sysmem fallback", SentenceKind::kSharedGpuMemory},
+    {"pinned memory", SentenceKind::kPinnedMemory},
+    {"cudahostalloc", SentenceKind::kPinnedMemory},
 });
 
 class RemarksReader final : public TextReader {
@@ -284,21 +290,21 @@ class RemarksReader final : public TextReader {
   void read(const LogLine& line, EvidenceSink& sink) override {
     for (const SettingsSentence& sentence : kSettingsSentences) {
       if (!contains_ignoring_case(line.text, sentence.words)) continue;
-      if (sentence.kind == "allocator_assert" && !contains_ignoring_case(line.text, "allocator")) continue;
-      if (sentence.kind == "large_alloc" && !line.text.contains("tcmalloc")) continue;
-      if (sentence.kind == "kernel_restarted" && !contains_ignoring_case(line.text, "kernel ")) continue;
-      if (sentence.kind == "gtt_limit" && !contains_ignoring_case(line.text, "ready")) continue;
-      if (sentence.kind == "partly_offloaded" && !contains_ignoring_case(line.text, "offloaded")) continue;
-      if (sentence.kind == "many_workers" && !line.text.contains("worker processes")) continue;
+      if (sentence.kind == SentenceKind::kAllocatorAssert && !contains_ignoring_case(line.text, "allocator")) continue;
+      if (sentence.kind == SentenceKind::kLargeAlloc && !line.text.contains("tcmalloc")) continue;
+      if (sentence.kind == SentenceKind::kKernelRestarted && !contains_ignoring_case(line.text, "kernel ")) continue;
+      if (sentence.kind == SentenceKind::kGttLimit && !contains_ignoring_case(line.text, "ready")) continue;
+      if (sentence.kind == SentenceKind::kPartlyOffloaded && !contains_ignoring_case(line.text, "offloaded")) continue;
+      if (sentence.kind == SentenceKind::kManyWorkers && !line.text.contains("worker processes")) continue;
       // Told once; a remark that comes with every step says no more.
-      if (++seen_[std::string(sentence.kind)] > kMostOfAKind) continue;
-      sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, std::string(sentence.kind)}, "remarks");
+      if (++seen_[sentence.kind] > kMostOfAKind) continue;
+      sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, sentence.kind}, "remarks");
     }
   }
 
  private:
   static constexpr int kMostOfAKind = 16;
-  std::map<std::string, int> seen_;
+  std::map<SentenceKind, int> seen_;
 };
 
 constexpr auto kRemarkWords = std::to_array<std::string_view>({"sglang.launch_server",

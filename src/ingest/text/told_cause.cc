@@ -11,6 +11,8 @@
 namespace vramfit::ingest {
 namespace {
 
+using model::SentenceKind;
+
 using Parts = std::initializer_list<std::string_view>;
 
 bool has_any_part(const Sentence& sentence, Parts parts) { return contains_any(sentence.text, parts); }
@@ -150,57 +152,57 @@ bool says_training_works(const Sentence& sentence) {
 // trouble go is what it came from.
 struct Cure {
   std::string_view words;
-  std::string_view told;  // "told_cause_" and the cause's label
+  SentenceKind told;
 };
 constexpr auto kCures = std::to_array<Cure>({
-    {"no_grad", "told_cause_no_grad_missing"},
-    {"inference_mode", "told_cause_no_grad_missing"},
-    {"map_location", "told_cause_checkpoint_kept_on_gpu"},
-    {"compute_metrics", "told_cause_preds_accumulated_on_gpu"},
-    {"eval_accumulation_steps", "told_cause_preds_accumulated_on_gpu"},
-    {"preprocess_logits_for_metrics", "told_cause_preds_accumulated_on_gpu"},
-    {".item()", "told_cause_graph_retained"},
-    {".item,", "told_cause_graph_retained"},
-    {".item ", "told_cause_graph_retained"},
-    {".item\xe5", "told_cause_graph_retained"},
-    {"float(loss", "told_cause_graph_retained"},
-    {"detach()", "told_cause_graph_retained"},
-    {"opt-sdp", "told_cause_attention_quadratic"},
-    {"xformers", "told_cause_attention_quadratic"},
-    {"flash_attention", "told_cause_attention_quadratic"},
-    {"flash-attn", "told_cause_attention_quadratic"},
-    {"linearcrossentropy", "told_cause_logits_vocab_blowup"},
-    {"linear_cross_entropy", "told_cause_logits_vocab_blowup"},
-    {"allow_growth", "told_cause_pool_growth_policy"},
-    {"set_memory_growth", "told_cause_pool_growth_policy"},
-    {"force_gpu_allow_growth", "told_cause_pool_growth_policy"},
-    {"client_preallocate", "told_cause_pool_growth_policy"},
-    {"client_mem_fraction", "told_cause_pool_growth_policy"},
-    {"gpu-memory-utilization", "told_cause_serving_overcommit"},
-    {"gpu_memory_utilization", "told_cause_serving_overcommit"},
-    {"mem-fraction-static", "told_cause_serving_overcommit"},
-    {"max-num-seqs", "told_cause_serving_overcommit"},
-    {"gpu-layers", "told_cause_placement_no_headroom"},
-    {"gpu_layers", "told_cause_placement_no_headroom"},
-    {"max_memory", "told_cause_placement_no_headroom"},
-    {"virtual memory", "told_cause_host_ram_oom"},
-    {"page file", "told_cause_host_ram_oom"},
-    {"paging file", "told_cause_host_ram_oom"},
-    {"pagefile", "told_cause_host_ram_oom"},
-    {"swap file", "told_cause_host_ram_oom"},
-    {"swapfile", "told_cause_host_ram_oom"},
-    {"shm-size", "told_cause_shm_exhausted"},
-    {"shm_size", "told_cause_shm_exhausted"},
-    {"ipc=host", "told_cause_shm_exhausted"},
-    {"expandable_segments", "told_cause_fragmentation"},
-    {"max_split_size", "told_cause_fragmentation"},
-    {"cudnn.benchmark", "told_cause_cudnn_workspace"},
-    {"group_by_length", "told_cause_variable_length_spike"},
-    {"sysmem fallback", "told_cause_windows_shared_memory"},
-    {"gc.collect", "told_cause_leak_growth"},
-    {"kill -9", "told_cause_other_process"},
-    {"killing the process", "told_cause_other_process"},
-    {"killed the process", "told_cause_other_process"},
+    {"no_grad", SentenceKind::kToldCauseNoGradMissing},
+    {"inference_mode", SentenceKind::kToldCauseNoGradMissing},
+    {"map_location", SentenceKind::kToldCauseCheckpointKeptOnGpu},
+    {"compute_metrics", SentenceKind::kToldCausePredsAccumulatedOnGpu},
+    {"eval_accumulation_steps", SentenceKind::kToldCausePredsAccumulatedOnGpu},
+    {"preprocess_logits_for_metrics", SentenceKind::kToldCausePredsAccumulatedOnGpu},
+    {".item()", SentenceKind::kToldCauseGraphRetained},
+    {".item,", SentenceKind::kToldCauseGraphRetained},
+    {".item ", SentenceKind::kToldCauseGraphRetained},
+    {".item\xe5", SentenceKind::kToldCauseGraphRetained},
+    {"float(loss", SentenceKind::kToldCauseGraphRetained},
+    {"detach()", SentenceKind::kToldCauseGraphRetained},
+    {"opt-sdp", SentenceKind::kToldCauseAttentionQuadratic},
+    {"xformers", SentenceKind::kToldCauseAttentionQuadratic},
+    {"flash_attention", SentenceKind::kToldCauseAttentionQuadratic},
+    {"flash-attn", SentenceKind::kToldCauseAttentionQuadratic},
+    {"linearcrossentropy", SentenceKind::kToldCauseLogitsVocabBlowup},
+    {"linear_cross_entropy", SentenceKind::kToldCauseLogitsVocabBlowup},
+    {"allow_growth", SentenceKind::kToldCausePoolGrowthPolicy},
+    {"set_memory_growth", SentenceKind::kToldCausePoolGrowthPolicy},
+    {"force_gpu_allow_growth", SentenceKind::kToldCausePoolGrowthPolicy},
+    {"client_preallocate", SentenceKind::kToldCausePoolGrowthPolicy},
+    {"client_mem_fraction", SentenceKind::kToldCausePoolGrowthPolicy},
+    {"gpu-memory-utilization", SentenceKind::kToldCauseServingOvercommit},
+    {"gpu_memory_utilization", SentenceKind::kToldCauseServingOvercommit},
+    {"mem-fraction-static", SentenceKind::kToldCauseServingOvercommit},
+    {"max-num-seqs", SentenceKind::kToldCauseServingOvercommit},
+    {"gpu-layers", SentenceKind::kToldCausePlacementNoHeadroom},
+    {"gpu_layers", SentenceKind::kToldCausePlacementNoHeadroom},
+    {"max_memory", SentenceKind::kToldCausePlacementNoHeadroom},
+    {"virtual memory", SentenceKind::kToldCauseHostRamOom},
+    {"page file", SentenceKind::kToldCauseHostRamOom},
+    {"paging file", SentenceKind::kToldCauseHostRamOom},
+    {"pagefile", SentenceKind::kToldCauseHostRamOom},
+    {"swap file", SentenceKind::kToldCauseHostRamOom},
+    {"swapfile", SentenceKind::kToldCauseHostRamOom},
+    {"shm-size", SentenceKind::kToldCauseShmExhausted},
+    {"shm_size", SentenceKind::kToldCauseShmExhausted},
+    {"ipc=host", SentenceKind::kToldCauseShmExhausted},
+    {"expandable_segments", SentenceKind::kToldCauseFragmentation},
+    {"max_split_size", SentenceKind::kToldCauseFragmentation},
+    {"cudnn.benchmark", SentenceKind::kToldCauseCudnnWorkspace},
+    {"group_by_length", SentenceKind::kToldCauseVariableLengthSpike},
+    {"sysmem fallback", SentenceKind::kToldCauseWindowsSharedMemory},
+    {"gc.collect", SentenceKind::kToldCauseLeakGrowth},
+    {"kill -9", SentenceKind::kToldCauseOtherProcess},
+    {"killing the process", SentenceKind::kToldCauseOtherProcess},
+    {"killed the process", SentenceKind::kToldCauseOtherProcess},
 });
 
 // "Not the OOM issue", "with 1024 it runs out of memory, which is understandable": that is not what is asked about.
@@ -238,11 +240,11 @@ bool names_memory_setting(const Sentence& sentence) {
   return false;
 }
 
-void add_cures(const Sentence& sentence, std::vector<std::string_view>& causes) {
+void add_cures(const Sentence& sentence, std::vector<SentenceKind>& causes) {
   if (sentence.has_stem({"adam"}) && sentence.has_stem({"sgd"}) && says_fails(sentence))
-    causes.push_back("told_cause_optimizer_state_first_step");
+    causes.push_back(SentenceKind::kToldCauseOptimizerStateFirstStep);
   if (!says_cure(sentence)) return;
-  if (names_memory_setting(sentence)) causes.push_back("told_memory_cured");
+  if (names_memory_setting(sentence)) causes.push_back(SentenceKind::kToldMemoryCured);
   for (const Cure& cure : kCures) {
     if (contains_ignoring_case(sentence.text, cure.words)) causes.push_back(cure.told);
   }
@@ -250,8 +252,8 @@ void add_cures(const Sentence& sentence, std::vector<std::string_view>& causes) 
 
 }  // namespace
 
-std::vector<std::string_view> told_causes(const Sentence& sentence) {
-  std::vector<std::string_view> causes;
+std::vector<model::SentenceKind> told_causes(const Sentence& sentence) {
+  std::vector<SentenceKind> causes;
   if (sentence.mood == Mood::kAsked) {  // "all are on gpu 0, can I choose?"
     const auto said = said_before_question(sentence);
     return said ? told_causes(*said) : causes;
@@ -263,85 +265,87 @@ std::vector<std::string_view> told_causes(const Sentence& sentence) {
   const bool denied = has_negation(sentence);
   if (counts_several(sentence) && names_one_card(sentence) && says_holding(sentence) &&
       !has_any_part(sentence, {"no other"}))
-    causes.push_back("told_own_many");
-  if (says_others(sentence) && says_holding(sentence) && names_a_card(sentence)) causes.push_back("told_others");
+    causes.push_back(SentenceKind::kToldOwnMany);
+  if (says_others(sentence) && says_holding(sentence) && names_a_card(sentence))
+    causes.push_back(SentenceKind::kToldOthers);
   if (has_any_part(sentence, {"cuda:1", "cuda(1)", "cuda:2", "cuda(2)", "cuda:3", "cuda(3)", "gpu 1", "gpu1", "gpu 2",
                               "gpu 3", "second gpu", "second card", "other gpu", "other card"}) &&
       (sentence.is_of_writer() || sentence.has_stem({"empty", "idle", "free", "unused", "select", "set", "choose"})))
-    causes.push_back("told_means_card");
+    causes.push_back(SentenceKind::kToldMeansCard);
   const bool pins = has_any_part(sentence, {"pin_memory", "pinned memory", "pinning", "pin memory"});
   const bool off = has_any_part(sentence, {"false", "without", "disabl", "turn off", "turned off", "turning off",
                                            "off ", " off", "skip", "no validation", "remov", "no pin"});
-  if (pins && off && says_works(sentence)) causes.push_back("told_pin_cured");
+  if (pins && off && says_works(sentence)) causes.push_back(SentenceKind::kToldPinCured);
   const bool loads =
       has_any_part(sentence, {"resum", "checkpoint", "load_state", "pretrained weights", "restor", "reload"});
   const bool fresh = has_any_part(
       sentence, {"from scratch", "without load", "without resum", "without the checkpoint", "without a checkpoint",
                  "fresh start", "fresh run", "starting fresh", "not loading", "new run", "first run"});
-  if (loads && says_fails(sentence)) causes.push_back("told_load_fails");
-  if (fresh && says_works(sentence)) causes.push_back("told_fresh_works");
+  if (loads && says_fails(sentence)) causes.push_back(SentenceKind::kToldLoadFails);
+  if (fresh && says_works(sentence)) causes.push_back(SentenceKind::kToldFreshWorks);
   const bool evaluates = (sentence.has_stem({"eval", "valid", "predict"}) ||
                           sentence.has_word({"val", "testing", "test"}) || has_any_part(sentence, {"val="}));
   const bool trains = sentence.has_stem({"train", "epoch"});
   const bool cured_without = evaluates && off && says_works(sentence) && !pins;
   if (evaluates && (says_fails(sentence) || cured_without || sentence.text.ends_with(':')))
-    causes.push_back("told_eval_fails");
+    causes.push_back(SentenceKind::kToldEvalFails);
   if (says_training_works(sentence) || (evaluates && off && says_works(sentence)) ||
       (trains && sentence.has_word({"needs", "takes", "only", "uses"}) && evaluates) ||
       (evaluates && has_any_part(sentence, {"after finish", "after training", "after the train", "end of the epoch",
                                             "end of epoch", "while training"})))
-    causes.push_back("told_train_works");
+    causes.push_back(SentenceKind::kToldTrainWorks);
   if (evaluates &&
       sentence.has_stem({"accumulat", "gather", "concat", "append", "collect", "stor", "keep", "kept", "stack"}) &&
       sentence.has_stem({"logit", "pred", "output", "result", "score", "feature", "prob", "embedding"}))
-    causes.push_back("told_eval_gathers");
+    causes.push_back(SentenceKind::kToldEvalGathers);
   if (sentence.has_stem({"long", "outlier", "above", "huge"}) &&
       sentence.has_stem({"utteranc", "sequenc", "sentenc", "sampl", "audio", "document", "clip", "input", "text",
                          "prompt", "recording", "example", "article"}) &&
       !has_any_part(sentence, {"no longer", "as long as", "takes long", "long time", "how long"}) && !denied)
-    causes.push_back(sentence.has_word({"only", "always", "whenever"}) ? "told_only_long_input" : "told_long_input");
+    causes.push_back(sentence.has_word({"only", "always", "whenever"}) ? SentenceKind::kToldOnlyLongInput
+                                                                       : SentenceKind::kToldLongInput);
   if (has_any_part(sentence, {"样本长度不", "样本比较长", "长度不一", "序列长度不", "句子长度不", "变长"}))
-    causes.push_back("told_long_input");
+    causes.push_back(SentenceKind::kToldLongInput);
   if (has_any_part(sentence, {"no_grad", "inference_mode"}) &&
       (sentence.has_stem({"wrap", "forgot", "forget", "missing", "miss", "without", "lack"}) ||
        has_any_part(sentence, {"that was it", "was the ", "did the trick"}) || says_works(sentence)))
-    causes.push_back("told_no_grad");
+    causes.push_back(SentenceKind::kToldNoGrad);
   const bool keeps = sentence.has_stem({"accumulat", "append", "stor", "sum", "keep", "kept", "history", "collect"});
   const bool of_loss = sentence.has_stem({"loss", "grad"}) || has_any_part(sentence, {"loss"});
   if ((of_loss && keeps &&
        has_any_part(sentence, {"detach", ".item", "item()", "items", "retain_graph", "create_graph", "the graph",
                                "its graph", "computation graph"})))
-    causes.push_back("told_graph");
+    causes.push_back(SentenceKind::kToldGraph);
   if (has_any_part(sentence, {"max_tokens", "max-tokens", "batch_size", "batch size", "resolution", "max_length"}) &&
       sentence.has_word({"if", "when", "once", "with"}) &&
       sentence.has_word({"big", "large", "high", "higher", "larger"}) && says_fails(sentence) &&
       !is_beside_the_matter(sentence))
-    causes.push_back("told_cause_capacity_exceeded");
+    causes.push_back(SentenceKind::kToldCauseCapacityExceeded);
   if (sentence.has_stem({"ground", "gt", "instance", "object", "box", "mask", "annotation", "target"}) &&
       has_any_part(sentence, {"per img", "per image", "per sample", "per frame", "in one image"}) &&
       (has_any_part(sentence, {">", "more than", "too many"}) || sentence.has_word({"many", "hundreds"})) &&
       says_fails(sentence))
-    causes.push_back("told_cause_data_dependent_blowup");
+    causes.push_back(SentenceKind::kToldCauseDataDependentBlowup);
   // Windows's own words for host memory that its driver lends the card.
   const bool is_shared =
       has_any_part(sentence, {"shared gpu memory", "shared video memory", "shared memory gets used"}) ||
       (has_any_part(sentence, {"task manager"}) && has_any_part(sentence, {"shared"}));
   if (is_shared && has_any_part(sentence, {"slow", "speed", "bottleneck", "s/it", "crawl", "spill", "overflow"}))
-    causes.push_back("told_shared_gpu");
+    causes.push_back(SentenceKind::kToldSharedGpu);
   if (sentence.has_word({"only", "until", "unless"}) && sentence.has_stem({"restart", "reboot"}) &&
       sentence.has_stem({"kernel", "notebook", "runtime", "jupyter", "session", "python"}))
-    causes.push_back("told_restart_cures");
+    causes.push_back(SentenceKind::kToldRestartCures);
   const bool deletes = has_any_part(sentence, {"`del ", " del ", "deleting "}) || sentence.text.starts_with("del ");
   if (deletes && (says_works(sentence) || has_any_part(sentence, {"brings", "drops", "halves", "no more", "lowers"})))
-    causes.push_back("told_del_cures");
+    causes.push_back(SentenceKind::kToldDelCures);
   if (sentence.has_stem({"logit"}) && has_any_part(sentence, {"vocab", "float32", "fp32", "upcast"}))
-    causes.push_back("told_logits");
+    causes.push_back(SentenceKind::kToldLogits);
   if (has_any_part(sentence, {"mem_fraction", "mem-fraction", "gpu_memory_utilization", "gpu-memory-utilization"}) &&
       says_fails(sentence))
-    causes.push_back("told_server_share");
+    causes.push_back(SentenceKind::kToldServerShare);
   if (has_any_part(sentence, {"max_split_size", "expandable_segments", "garbage_collection_threshold", "alloc_conf"}) &&
       has_any_part(sentence, {"error", "bug", "crash", "assert", "invalid", "occurs"}))
-    causes.push_back("told_allocator");
+    causes.push_back(SentenceKind::kToldAllocator);
   return causes;
 }
 

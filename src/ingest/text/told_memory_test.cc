@@ -12,6 +12,7 @@
 namespace vramfit::ingest {
 namespace {
 
+using model::SentenceKind;
 using model::ToldKind;
 using model::ToldOf;
 
@@ -23,7 +24,7 @@ std::optional<model::ToldSentence> told_in(std::string_view text) {
   return told;
 }
 
-bool is_told(std::string_view text, std::string_view cause) {
+bool is_told(std::string_view text, SentenceKind cause) {
   for (const Sentence& sentence : split_sentences(text, 1, 1)) {
     const auto causes = told_causes(sentence);
     if (std::ranges::find(causes, cause) != causes.end()) return true;
@@ -109,34 +110,36 @@ TEST(ToldMemory, is_trouble_where_it_is_full_or_something_stopped) {
 }
 
 TEST(ToldCause, is_what_the_writer_saw_and_not_what_is_asked) {
-  EXPECT_TRUE(is_told("Our 8 workers all sit on GPU 0.", "told_own_many"));
-  EXPECT_TRUE(is_told("开了4个worker，都在gpu0上，怎么办？", "told_own_many"));
-  EXPECT_TRUE(is_told("An old process still holds the card.", "told_others"));
-  EXPECT_FALSE(is_told("No other process uses the card.", "told_others"));
-  EXPECT_FALSE(is_told("Another user with a 3060 12G: the same, it fails at the very end.", "told_others"));
-  EXPECT_TRUE(is_told("Another user occupies 9 GB of this GPU.", "told_others"));
-  EXPECT_FALSE(is_told("Please check whether another process is using the GPU.", "told_others"));
-  EXPECT_TRUE(is_told("With pin_memory turned off it works.", "told_pin_cured"));
-  EXPECT_TRUE(is_told("It fails after resuming from a checkpoint.", "told_load_fails"));
-  EXPECT_TRUE(is_told("Training from scratch is fine.", "told_fresh_works"));
-  EXPECT_TRUE(is_told("Training passes, but the validation runs out of memory.", "told_train_works"));
+  EXPECT_TRUE(is_told("Our 8 workers all sit on GPU 0.", SentenceKind::kToldOwnMany));
+  EXPECT_TRUE(is_told("开了4个worker，都在gpu0上，怎么办？", SentenceKind::kToldOwnMany));
+  EXPECT_TRUE(is_told("An old process still holds the card.", SentenceKind::kToldOthers));
+  EXPECT_FALSE(is_told("No other process uses the card.", SentenceKind::kToldOthers));
+  EXPECT_FALSE(is_told("Another user with a 3060 12G: the same, it fails at the very end.", SentenceKind::kToldOthers));
+  EXPECT_TRUE(is_told("Another user occupies 9 GB of this GPU.", SentenceKind::kToldOthers));
+  EXPECT_FALSE(is_told("Please check whether another process is using the GPU.", SentenceKind::kToldOthers));
+  EXPECT_TRUE(is_told("With pin_memory turned off it works.", SentenceKind::kToldPinCured));
+  EXPECT_TRUE(is_told("It fails after resuming from a checkpoint.", SentenceKind::kToldLoadFails));
+  EXPECT_TRUE(is_told("Training from scratch is fine.", SentenceKind::kToldFreshWorks));
+  EXPECT_TRUE(is_told("Training passes, but the validation runs out of memory.", SentenceKind::kToldTrainWorks));
 }
 
 TEST(ToldCause, is_not_what_is_denied_or_expected) {
-  EXPECT_TRUE(is_told("With a larger batch size it runs out of memory.", "told_cause_capacity_exceeded"));
-  EXPECT_FALSE(is_told("With a larger batch size it runs out of memory, of course.", "told_cause_capacity_exceeded"));
-  EXPECT_FALSE(is_told("It is not an OOM, that comes if the batch size is larger.", "told_cause_capacity_exceeded"));
-  EXPECT_TRUE(is_told("With torch.no_grad() it is solved.", "told_no_grad"));
-  EXPECT_FALSE(is_told("I used torch.no_grad() too, it isn't solved.", "told_no_grad"));
+  EXPECT_TRUE(is_told("With a larger batch size it runs out of memory.", SentenceKind::kToldCauseCapacityExceeded));
+  EXPECT_FALSE(
+      is_told("With a larger batch size it runs out of memory, of course.", SentenceKind::kToldCauseCapacityExceeded));
+  EXPECT_FALSE(
+      is_told("It is not an OOM, that comes if the batch size is larger.", SentenceKind::kToldCauseCapacityExceeded));
+  EXPECT_TRUE(is_told("With torch.no_grad() it is solved.", SentenceKind::kToldNoGrad));
+  EXPECT_FALSE(is_told("I used torch.no_grad() too, it isn't solved.", SentenceKind::kToldNoGrad));
 }
 
 TEST(ToldCause, is_a_cure_that_is_named_after_memory) {
   for (const char* text :
        {"I fixed it with `docker run --shm-size=64g`", "Setting max_memory solved it.", "More RAM in the pod helped."})
-    EXPECT_TRUE(is_told(text, "told_memory_cured")) << text;
+    EXPECT_TRUE(is_told(text, SentenceKind::kToldMemoryCured)) << text;
   for (const char* text : {"I fixed it with a newer driver.", "Does --shm-size help?", "A program of mine works now.",
                            "Any way to run it with less GPU memory when that works, I have 16GB"})
-    EXPECT_FALSE(is_told(text, "told_memory_cured")) << text;
+    EXPECT_FALSE(is_told(text, SentenceKind::kToldMemoryCured)) << text;
 }
 
 TEST(Question, says_what_stands_before_it_asks) {

@@ -11,6 +11,8 @@
 namespace vramfit::ingest {
 namespace {
 
+using model::SentenceKind;
+
 std::string_view word_at(const Sentence& sentence, std::size_t at) {
   return at < sentence.words.size() ? std::string_view(sentence.words[at]) : std::string_view();
 }
@@ -165,17 +167,17 @@ bool lies_in_shm(const Sentence& sentence) {
 
 }  // namespace
 
-void add_told_signs(const Sentence& sentence, std::vector<std::string_view>& causes) {
+void add_told_signs(const Sentence& sentence, std::vector<model::SentenceKind>& causes) {
   struct Sign {
     bool (*is_told)(const Sentence&);
-    std::string_view kind;
+    SentenceKind kind;
   };
   for (const auto& [is_told, kind] :
-       {Sign{is_killed, "told_killed"}, Sign{shows_no_process, "told_no_process"},
-        Sign{is_first_card_fuller, "told_first_more"}, Sign{fails_again, "told_fails_again"},
-        Sign{is_context_too_long, "told_context"}, Sign{runs_out_in_loading, "told_load_ooms"},
-        Sign{has_small_card, "told_small_card"}, Sign{fails_with_least_batch, "told_small_batch"},
-        Sign{fails_in_decoding, "told_vae"}, Sign{lies_in_shm, "told_shm_left"}}) {
+       {Sign{is_killed, SentenceKind::kToldKilled}, Sign{shows_no_process, SentenceKind::kToldNoProcess},
+        Sign{is_first_card_fuller, SentenceKind::kToldFirstMore}, Sign{fails_again, SentenceKind::kToldFailsAgain},
+        Sign{is_context_too_long, SentenceKind::kToldContext}, Sign{runs_out_in_loading, SentenceKind::kToldLoadOoms},
+        Sign{has_small_card, SentenceKind::kToldSmallCard}, Sign{fails_with_least_batch, SentenceKind::kToldSmallBatch},
+        Sign{fails_in_decoding, SentenceKind::kToldVae}, Sign{lies_in_shm, SentenceKind::kToldShmLeft}}) {
     if (is_told(sentence)) causes.push_back(kind);
   }
 }

@@ -14,7 +14,7 @@ using model::TraceRelation;
 
 std::vector<Traceback> all_tracebacks(std::string_view text) { return parse_text_evidence(text, "log").tracebacks; }
 
-bool has_mark(const Traceback& traceback, std::string_view kind) {
+bool has_mark(const Traceback& traceback, model::FramePhase kind) {
   return std::ranges::any_of(traceback.marks, [&](const model::PhaseMark& mark) { return mark.kind == kind; });
 }
 
@@ -41,8 +41,8 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB.
   EXPECT_EQ(found[0].at.line, 2);
   EXPECT_EQ(exception.last_line, 10);
   EXPECT_FALSE(found[0].truncated);
-  EXPECT_TRUE(has_mark(found[0], "backward"));
-  EXPECT_FALSE(has_mark(found[0], "evaluation"));
+  EXPECT_TRUE(has_mark(found[0], model::FramePhase::kBackward));
+  EXPECT_FALSE(has_mark(found[0], model::FramePhase::kEvaluation));
 }
 
 TEST(Traceback, chained_ones_are_one_with_their_relation) {
@@ -84,7 +84,7 @@ CUDA kernel errors might be asynchronously reported at some other API call.
 )");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].speaker.thread, "Thread-4 (_pin_memory_loop)");
-  EXPECT_TRUE(has_mark(found[0], "pin_memory"));
+  EXPECT_TRUE(has_mark(found[0], model::FramePhase::kPinMemory));
   EXPECT_TRUE(found[0].exceptions[0].message.starts_with("CUDA error: out of memory\nCUDA kernel errors"));
 }
 
@@ -106,7 +106,7 @@ RuntimeError: CUDA error: out of memory
   EXPECT_EQ(found[0].exceptions[0].note, "Caught RuntimeError in DataLoader worker process 2.");
   EXPECT_EQ(found[0].exceptions[1].relation, TraceRelation::kOriginal);
   EXPECT_EQ(found[0].exceptions[1].frames.back().code, "return x.cuda()");
-  EXPECT_TRUE(has_mark(found[0], "to_device"));
+  EXPECT_TRUE(has_mark(found[0], model::FramePhase::kToDevice));
 }
 
 TEST(Traceback, of_ranks_with_prefixes_are_told_apart) {
