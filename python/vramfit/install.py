@@ -83,6 +83,7 @@ def _after_torch(torch: ModuleType) -> None:
         card_transforms,
         collectives,
         convolution_layers,
+        ineffective_savings,
         job,
         linear_layers,
         loaders,
@@ -98,7 +99,6 @@ def _after_torch(torch: ModuleType) -> None:
         tensor_classes,
         thread_lines,
         unseen_blocks,
-        vain_savings,
         wide_losses,
     )
     from vramfit.observe.ownership import buckets, caches, census
@@ -120,7 +120,7 @@ def _after_torch(torch: ModuleType) -> None:
         ("wide_losses", lambda: wide_losses.install(torch)),
         ("network_makers", network_makers.install),
         ("teachers", lambda: teachers.install(torch)),
-        ("vain_savings", vain_savings.install),
+        ("ineffective_savings", ineffective_savings.install),
         ("padding", padding.install),
         ("tensor_classes", tensor_classes.install),
         ("linear_layers", lambda: linear_layers.install(torch)),

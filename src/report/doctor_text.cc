@@ -207,7 +207,7 @@ std::string fix_note(const model::Fix& fix) {
 }
 
 Mark diagnosis_mark(const Diagnosis& diagnosis) {
-  if (!diagnosis.trouble) return diagnosis.other_failure ? Mark::kAside : Mark::kGood;
+  if (!diagnosis.trouble) return diagnosis.other_failure ? Mark::kOther : Mark::kGood;
   return diagnosis.findings.empty() ? Mark::kUnknown : mark_of(diagnosis.findings.front().severity);
 }
 

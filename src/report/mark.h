@@ -14,7 +14,7 @@ enum class Mark {
   kBad,
   kUnknown,
   kNoCard,  // nothing used one
-  kAside    // it is about something else
+  kOther    // it is about something else
 };
 
 constexpr std::string_view sign(Mark mark) {

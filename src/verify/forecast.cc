@@ -31,7 +31,7 @@ constexpr double kOfSecondRuns = 0.1;  // when a module runs again, and what it 
 constexpr std::size_t moment_of(std::size_t record) { return 2 * record; }
 
 // A block of the recording: from one record to another. Under a plan it may live twice.
-struct Stay {
+struct BlockLife {
   std::size_t born = 0, gone = kNeverGone;  // moments
   std::int64_t size = 0;
   std::uint8_t phase = 0, stage = 0, owner = VF_OWNER_UNKNOWN;
@@ -44,46 +44,47 @@ struct TrainingPass {
   std::size_t begin = 0, turn = 0, end = 0;
 };
 
-std::vector<Stay> read_stays(const model::Recording& recording, int device) {
-  std::vector<Stay> stays;
-  const auto find_living = [&](std::uint64_t address, std::map<std::uint64_t, std::size_t>& places) -> Stay* {
+std::vector<BlockLife> read_lives(const model::Recording& recording, int device) {
+  std::vector<BlockLife> lives;
+  const auto find_living = [&](std::uint64_t address, std::map<std::uint64_t, std::size_t>& places) -> BlockLife* {
     const auto found = places.find(address);
-    return found == places.end() ? nullptr : &stays[found->second];
+    return found == places.end() ? nullptr : &lives[found->second];
   };
   std::map<std::uint64_t, std::size_t> places;
   for (std::size_t at = 0; at < recording.records.size(); ++at) {
     const vf_record& record = recording.records[at];
     if (record.kind == VF_RECORD_TAG) {  // a tag tells no card
-      if (Stay* stay = find_living(record.address, places)) stay->owner = static_cast<std::uint8_t>(record.a);
+      if (BlockLife* life = find_living(record.address, places)) life->owner = static_cast<std::uint8_t>(record.a);
     }
     if (record.device != device) continue;
     if (record.kind == VF_RECORD_BLOCK_FREE) {
-      if (Stay* stay = find_living(record.address, places)) stay->gone = moment_of(at);
+      if (BlockLife* life = find_living(record.address, places)) life->gone = moment_of(at);
       places.erase(record.address);
     } else if (record.kind == VF_RECORD_BLOCK_ALLOC) {
-      places[record.address] = stays.size();
-      stays.push_back({moment_of(at), kNeverGone, record.size, record.phase, record.stage, VF_OWNER_UNKNOWN,
+      places[record.address] = lives.size();
+      lives.push_back({moment_of(at), kNeverGone, record.size, record.phase, record.stage, VF_OWNER_UNKNOWN,
                        recording.text(record.scope)});
     }
   }
-  for (std::size_t i = 0; i < stays.size(); ++i) {
-    if (stays[i].owner != VF_OWNER_INPUT) continue;
-    const auto after = stays.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto user = std::find_if(after, stays.end(), [](const Stay& stay) { return stay.stage == VF_STAGE_FORWARD; });
-    if (user != stays.end()) stays[i].used_in = user->phase;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (lives[i].owner != VF_OWNER_INPUT) continue;
+    const auto after = lives.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto user =
+        std::find_if(after, lives.end(), [](const BlockLife& life) { return life.stage == VF_STAGE_FORWARD; });
+    if (user != lives.end()) lives[i].used_in = user->phase;
   }
-  return stays;
+  return lives;
 }
 
-std::vector<TrainingPass> read_passes(const std::vector<Stay>& stays) {
+std::vector<TrainingPass> read_passes(const std::vector<BlockLife>& lives) {
   std::vector<TrainingPass> passes;
-  for (const Stay& stay : stays) {
-    if (stay.phase != VF_PHASE_TRAIN) continue;
+  for (const BlockLife& life : lives) {
+    if (life.phase != VF_PHASE_TRAIN) continue;
     const bool turned = !passes.empty() && passes.back().turn > 0;
-    if (stay.stage == VF_STAGE_FORWARD && (passes.empty() || turned)) passes.push_back({stay.born, 0, 0});
-    if (stay.stage == VF_STAGE_BACKWARD && !passes.empty()) {
-      if (!turned) passes.back().turn = stay.born;
-      passes.back().end = stay.born;
+    if (life.stage == VF_STAGE_FORWARD && (passes.empty() || turned)) passes.push_back({life.born, 0, 0});
+    if (life.stage == VF_STAGE_BACKWARD && !passes.empty()) {
+      if (!turned) passes.back().turn = life.born;
+      passes.back().end = life.born;
     }
   }
   std::erase_if(passes, [](const TrainingPass& pass) { return pass.turn == 0; });
@@ -95,76 +96,76 @@ bool is_inside(std::string_view module, std::string_view outer) {
 }
 
 // Workspaces of libraries are made in a pass as well, and stay: they are of no samples.
-bool outlives_steps(const Stay& stay, const std::vector<TrainingPass>& passes) {
-  if (stay.gone == kNeverGone) return true;
-  const auto next = std::ranges::find_if(passes, [&](const TrainingPass& pass) { return pass.begin > stay.born; });
-  return next != passes.end() && stay.gone > next->end;
+bool outlives_steps(const BlockLife& life, const std::vector<TrainingPass>& passes) {
+  if (life.gone == kNeverGone) return true;
+  const auto next = std::ranges::find_if(passes, [&](const TrainingPass& pass) { return pass.begin > life.born; });
+  return next != passes.end() && life.gone > next->end;
 }
 
-bool is_of_samples(const Stay& stay) {
-  if (stay.used_in != VF_PHASE_TRAIN || stay.stage == VF_STAGE_OPTIMIZER) return false;
-  return stay.owner == VF_OWNER_UNKNOWN || stay.owner == VF_OWNER_INPUT || stay.owner == VF_OWNER_ACTIVATION;
+bool is_of_samples(const BlockLife& life) {
+  if (life.used_in != VF_PHASE_TRAIN || life.stage == VF_STAGE_OPTIMIZER) return false;
+  return life.owner == VF_OWNER_UNKNOWN || life.owner == VF_OWNER_INPUT || life.owner == VF_OWNER_ACTIVATION;
 }
 
-void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& passes, std::vector<Stay>& stays) {
-  for (Stay& stay : stays) {
-    if (is_of_samples(stay) && !outlives_steps(stay, passes))
-      stay.size = std::max<std::int64_t>(stay.size / parts, 512);
+void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& passes, std::vector<BlockLife>& lives) {
+  for (BlockLife& life : lives) {
+    if (is_of_samples(life) && !outlives_steps(life, passes))
+      life.size = std::max<std::int64_t>(life.size / parts, 512);
   }
   // Every micro-batch but the first finds gradients from its beginning on, and makes its own for a moment.
-  for (std::size_t i = 0, known = stays.size(); i < known; ++i) {
-    if (stays[i].owner != VF_OWNER_GRADIENT || stays[i].phase != VF_PHASE_TRAIN) continue;
+  for (std::size_t i = 0, known = lives.size(); i < known; ++i) {
+    if (lives[i].owner != VF_OWNER_GRADIENT || lives[i].phase != VF_PHASE_TRAIN) continue;
     const auto pass = std::ranges::find_if(
-        passes, [&](const TrainingPass& one) { return one.begin <= stays[i].born && stays[i].born <= one.end; });
+        passes, [&](const TrainingPass& one) { return one.begin <= lives[i].born && lives[i].born <= one.end; });
     if (pass == passes.end()) continue;
-    Stay own = stays[i];
+    BlockLife own = lives[i];
     own.gone = own.born + 1;
-    stays[i].born = pass->begin;
-    stays.push_back(own);
+    lives[i].born = pass->begin;
+    lives.push_back(own);
   }
 }
 
-void release_gradients(std::vector<Stay>& stays) {
-  for (Stay& stay : stays) {
-    if (stay.owner == VF_OWNER_GRADIENT && stay.phase == VF_PHASE_TRAIN) stay.gone = stay.born + 1;
+void release_gradients(std::vector<BlockLife>& lives) {
+  for (BlockLife& life : lives) {
+    if (life.owner == VF_OWNER_GRADIENT && life.phase == VF_PHASE_TRAIN) life.gone = life.born + 1;
   }
 }
 
 // What one module made in the forward of one pass.
 struct ModuleRun {
-  std::vector<std::size_t> made, held;  // places in the list of stays; of those made, what waits for backward
+  std::vector<std::size_t> made, held;  // places in the list of lives; of those made, what waits for backward
   std::size_t ended = 0;                // the last birth
   std::size_t again = 0;                // it runs again: what came after it is gone
 };
 
-ModuleRun find_module_run(const std::vector<Stay>& stays, std::string_view module, const TrainingPass& pass) {
+ModuleRun find_module_run(const std::vector<BlockLife>& lives, std::string_view module, const TrainingPass& pass) {
   ModuleRun run;
-  for (std::size_t i = 0; i < stays.size(); ++i) {
-    const Stay& stay = stays[i];
-    if (stay.born < pass.begin || stay.born >= pass.turn || !is_inside(stay.module, module)) continue;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const BlockLife& life = lives[i];
+    if (life.born < pass.begin || life.born >= pass.turn || !is_inside(life.module, module)) continue;
     run.made.push_back(i);
-    run.ended = std::max(run.ended, stay.born);
-    if (stay.gone > pass.turn && stay.gone != kNeverGone) run.held.push_back(i);
+    run.ended = std::max(run.ended, life.born);
+    if (life.gone > pass.turn && life.gone != kNeverGone) run.held.push_back(i);
   }
   // What it returns is the last of what it made and others hold.
   if (!run.held.empty()) run.held.pop_back();
   std::size_t first_gone = kNeverGone;
-  for (const std::size_t i : run.held) first_gone = std::min(first_gone, stays[i].gone);
+  for (const std::size_t i : run.held) first_gone = std::min(first_gone, lives[i].gone);
   run.again = pass.turn - 1;
-  for (const Stay& stay : stays) {
-    const bool is_later = stay.born > run.ended && stay.born < pass.turn && stay.gone < first_gone;
-    if (is_later && !is_inside(stay.module, module)) run.again = std::max(run.again, stay.gone + 1);
+  for (const BlockLife& life : lives) {
+    const bool is_later = life.born > run.ended && life.born < pass.turn && life.gone < first_gone;
+    if (is_later && !is_inside(life.module, module)) run.again = std::max(run.again, life.gone + 1);
   }
   return run;
 }
 
 // The most that a module has at once while it runs, by what it made itself.
-std::int64_t most_within(const ModuleRun& run, const std::vector<Stay>& stays) {
+std::int64_t most_within(const ModuleRun& run, const std::vector<BlockLife>& lives) {
   std::int64_t most = 0;
   for (const std::size_t now : run.made) {
     std::int64_t sum = 0;
     for (const std::size_t i : run.made) {
-      if (stays[i].born <= stays[now].born && stays[i].gone > stays[now].born) sum += stays[i].size;
+      if (lives[i].born <= lives[now].born && lives[i].gone > lives[now].born) sum += lives[i].size;
     }
     most = std::max(most, sum);
   }
@@ -172,30 +173,30 @@ std::int64_t most_within(const ModuleRun& run, const std::vector<Stay>& stays) {
 }
 
 // The second run itself is one block more, for a moment: what it makes beyond what it holds.
-void run_again(std::string_view module, const TrainingPass& pass, std::vector<Stay>& stays) {
-  const ModuleRun run = find_module_run(stays, module, pass);
+void run_again(std::string_view module, const TrainingPass& pass, std::vector<BlockLife>& lives) {
+  const ModuleRun run = find_module_run(lives, module, pass);
   if (run.held.empty()) return;
-  const std::int64_t most = most_within(run, stays);
+  const std::int64_t most = most_within(run, lives);
   std::int64_t held = 0;
-  std::vector<Stay> second;
+  std::vector<BlockLife> second;
   for (const std::size_t i : run.held) {
-    Stay again = stays[i];
+    BlockLife again = lives[i];
     again.born = run.again;
     held += again.size;
     second.push_back(again);
-    stays[i].gone = std::min(stays[i].gone, run.ended + 1);
+    lives[i].gone = std::min(lives[i].gone, run.ended + 1);
   }
-  const Stay meanwhile{run.again,      run.again + 1,     std::max<std::int64_t>(most - held, 0),
-                       VF_PHASE_TRAIN, VF_STAGE_BACKWARD, VF_OWNER_UNKNOWN,
-                       module};
+  const BlockLife meanwhile{run.again,      run.again + 1,     std::max<std::int64_t>(most - held, 0),
+                            VF_PHASE_TRAIN, VF_STAGE_BACKWARD, VF_OWNER_UNKNOWN,
+                            module};
   second.push_back(meanwhile);
-  stays.insert(stays.end(), second.begin(), second.end());
+  lives.insert(lives.end(), second.begin(), second.end());
 }
 
 class Reading {
  public:
   Reading(const model::Recording& recording, int device, const model::Plan& plan)
-      : plan_(plan), stays_(read_stays(recording, device)), passes_(read_passes(stays_)) {}
+      : plan_(plan), stays_(read_lives(recording, device)), passes_(read_passes(stays_)) {}
 
   CountedForecast count() {
     CountedForecast counted;
@@ -205,9 +206,9 @@ class Reading {
       if (counted.why_not.empty()) counted.why_not = apply(change, counted.tolerance);
     }
     if (!counted.why_not.empty()) return counted;
-    for (const Stay& now : stays_) {
+    for (const BlockLife& now : stays_) {
       std::int64_t sum = 0;
-      for (const Stay& other : stays_) sum += other.born <= now.born && other.gone > now.born ? other.size : 0;
+      for (const BlockLife& other : stays_) sum += other.born <= now.born && other.gone > now.born ? other.size : 0;
       counted.allocated = std::max(counted.allocated, Bytes(sum));
       Bytes& of_phase = counted.phases[std::string(model::phase_name(now.phase))];
       of_phase = std::max(of_phase, Bytes(sum));
@@ -241,7 +242,7 @@ class Reading {
   }
 
   const model::Plan& plan_;
-  std::vector<Stay> stays_;
+  std::vector<BlockLife> stays_;
   std::vector<TrainingPass> passes_;
 };
 

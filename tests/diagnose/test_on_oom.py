@@ -169,8 +169,8 @@ def test_a_late_error_is_placed_between_two_modules(bare: BareJob) -> None:
             x = part(x)
             time.sleep(0.01)
         torch.cuda.synchronize()
-        from vramfit.on_oom import waymarks
-        waymarks._state.devices[0].arrived[0] = 0  # past the first mark, not come to the second
+        from vramfit.on_oom import progress_marks
+        progress_marks._state.devices[0].arrived[0] = 0  # past the first mark, not come to the second
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
         """,
         PYTHONPATH=HOOK,
@@ -208,8 +208,8 @@ def test_marks_arrive_through_the_cards_own_queue(bare: BareJob) -> None:
             part(torch.ones(8, 8, device="cuda"))
             time.sleep(0.01)
         torch.cuda.synchronize()
-        from vramfit.on_oom import waymarks
-        state = waymarks._state.devices[0]
+        from vramfit.on_oom import progress_marks
+        state = progress_marks._state.devices[0]
         print(state.count, int(state.arrived[0]))
         """,
         PYTHONPATH=HOOK,

@@ -1,8 +1,8 @@
 """Loops over loaders that accelerate prepared, whose batches come in parts.
 
-DataLoaderShard draws a batch ahead of the one that it hands on, to know which is the last:
+DataLoaderShard fetches a batch ahead of the one that it hands on, to know which is the last:
 
-    drawn         part 1   part 2   part 3   (end)
+    fetched       part 1   part 2   part 3   (end)
     handed on              part 1   part 2   part 3
 
 so a part counts from when it is handed on, and the pass is over once the last one was worked on. Within accumulate(),
@@ -43,7 +43,7 @@ class _State:
     KEEPS = process.ALL
 
     def __init__(self) -> None:
-        self.hands_on: CodeType | None = None  # of the function that draws
+        self.hands_on: CodeType | None = None  # of the function that fetches
         self.all: list[AccelerateBatches] = []
 
 
@@ -56,33 +56,33 @@ class AccelerateBatches:
     def __init__(self, technique: Technique, is_open: Callable[[], bool]) -> None:
         self._technique = technique
         self._is_open = is_open
-        self._drawn: dict[int, tuple[Pass, deque[Share]]] = {}  # by id of the loader
+        self._fetched: dict[int, tuple[Pass, deque[Share]]] = {}  # by id of the loader
         self.counted = False  # accumulate() was called for the part before, or for this one
 
     def takes(self, this_pass: Pass, share: Share, driver: FrameType | None) -> bool:
-        """A part was drawn. Whether it is to be handed on later."""
+        """A part was fetched. Whether it is to be handed on later."""
         if driver is None or _state.hands_on is None or driver.f_code is not _state.hands_on:
             return False
-        known = self._drawn.get(id(this_pass.loader))
+        known = self._fetched.get(id(this_pass.loader))
         if known is None or known[0] is not this_pass:
-            known = self._drawn[id(this_pass.loader)] = (this_pass, deque())
+            known = self._fetched[id(this_pass.loader)] = (this_pass, deque())
         known[1].append(share)
         return True
 
     def has_more(self, this_pass: Pass) -> bool:
         """Parts of a pass that has come to its end."""
-        known = self._drawn.get(id(this_pass.loader))
+        known = self._fetched.get(id(this_pass.loader))
         return known is not None and known[0] is this_pass and bool(known[1])
 
     def handed_on(self, loader: Any) -> None:
-        known = self._drawn.get(id(loader))
+        known = self._fetched.get(id(loader))
         if known is not None and known[1]:
             self._technique.begin_part(known[0], known[1].popleft())
             self.counted = False
 
     def forget(self, loader: Any, is_whole: bool) -> None:
         """The loop over it is over; `is_whole`: it was not left before."""
-        known = self._drawn.pop(id(loader), None)
+        known = self._fetched.pop(id(loader), None)
         if known is not None and is_whole:
             self._technique.end_pass(known[0])
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from vramfit.apply.shells import METADATA
+from vramfit.apply.tensor_metadata import METADATA
 from vramfit.private import torch as of_torch
 
 # A loss that took the rows has no whole tensor in its graph whose gradient these could give.

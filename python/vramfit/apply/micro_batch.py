@@ -150,9 +150,9 @@ class MicroBatch:
         repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
         share = split.shares.popleft() if split.shares else repeated
         this_pass.delivered_whole = share.is_last
-        self.drawn(this_pass, share)
+        self.batch_fetched(this_pass, share)
 
-    def drawn(self, this_pass: Pass, share: Share) -> None:
+    def batch_fetched(self, this_pass: Pass, share: Share) -> None:
         if not self.accelerate.takes(this_pass, share, drivers.driver_of(sys._getframe(1))):
             self.begin_part(this_pass, share)
 

@@ -58,7 +58,7 @@ class BatchesInParts(micro_batch.MicroBatch):
             self.refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
 
     def on_batch(self, this_pass: Pass, batch: Any) -> None:
-        self.drawn(this_pass, Share(1, 1, is_first=True, is_last=True))
+        self.batch_fetched(this_pass, Share(1, 1, is_first=True, is_last=True))
 
     def end_pass(self, this_pass: Pass) -> None:
         self._driven = self.share = None

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from vramfit.apply.shells import METADATA
+from vramfit.apply.tensor_metadata import METADATA
 from vramfit.private import torch as of_torch
 
 # What may be asked of them without their being read.

@@ -37,7 +37,7 @@ def watch(
     def call(*args: Any, **kwargs: Any) -> Any:
         first = args[0] if args else None
         if type(first) not in _state.plain:
-            return _aside(place, name, original, call, args, kwargs)
+            return _call_unwatched(place, name, original, call, args, kwargs)
         level = before() if before is not None else None
         result = original(*args, **kwargs)
         if result is not first:
@@ -52,7 +52,7 @@ def watch(
     keep_scriptable(original, call)
 
 
-def _aside(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: Any) -> Any:
+def _call_unwatched(place: Any, name: str, original: Any, ours: Any, args: Any, kwargs: Any) -> Any:
     if getattr(place, name) is not ours:
         return original(*args, **kwargs)
     setattr(place, name, original)

@@ -5,7 +5,7 @@
     VRAMFIT_ON_OOM_DIR         where: ./vramfit-oom unless set; each process makes a folder of its own in it
 
     history             the stacks of live blocks, kept by PyTorch itself, within a budget of time and entries
-    waymarks            how far the card had come, for errors that are reported later than they happen
+    progress_marks            how far the card had come, for errors that are reported later than they happen
     refused_allocation  what is looked at when PyTorch says that it is out of memory
     collected           what is known of each of these moments
     report              the files, and the doctor

@@ -16,7 +16,7 @@ from vramfit.base import frames, notes
 from vramfit.contract import notes as said
 from vramfit.diagnose import groups, live_tensors
 from vramfit.observe import owners
-from vramfit.on_oom import history, report, waymarks
+from vramfit.on_oom import history, progress_marks, report
 from vramfit.on_oom.collected import RefusedAllocation, collected
 from vramfit.private import torch as of_torch
 
@@ -35,7 +35,7 @@ def _card_opened() -> None:
     torch = collected.torch
     of_torch.attach_oom_observer(_out_of_memory)
     history.History(torch).begin()
-    waymarks.begin(torch)
+    progress_marks.begin(torch)
 
 
 def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
@@ -129,7 +129,7 @@ def _find_owners(moment: RefusedAllocation) -> None:
     for optimizer in optimizers:
         for _, tensor in owners.state_tensors(optimizer):
             add(tensor, "optimizer")
-    rest = list(live_tensors.without(live_tensors.find_all(), set(where) | waymarks.storages()))
+    rest = list(live_tensors.without(live_tensors.find_all(), set(where) | progress_marks.storages()))
     rest = [tensor for tensor in rest if tensor.device.index == moment.device]
     described = groups.describe(rest)
     moment.held = [entry for entry in described if entry.bytes >= _MIN_BYTES] or described[:3]

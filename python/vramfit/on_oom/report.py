@@ -26,7 +26,7 @@ from typing import Any
 from vramfit.base import process
 from vramfit.contract import notes as said
 from vramfit.contract.fields import plain
-from vramfit.on_oom import waymarks
+from vramfit.on_oom import progress_marks
 from vramfit.on_oom.collected import RefusedAllocation, collected
 from vramfit.steer import errors
 
@@ -183,7 +183,7 @@ def _ask_doctor(folder: Path) -> str:
 
 def _locate(error: BaseException) -> None:
     """An error that the card reported late: between which modules its kernel was launched."""
-    for place in waymarks.places():
+    for place in progress_marks.places():
         if place.before is None:
             text = f"after all marked work, past {_mark(place.after)}"
         elif place.after is None:
@@ -193,7 +193,7 @@ def _locate(error: BaseException) -> None:
         print(f"vramfit: the work that failed on cuda:{place.device} was launched {text}", file=sys.stderr)
 
 
-def _mark(mark: waymarks.Mark | None) -> str:
+def _mark(mark: progress_marks.Mark | None) -> str:
     if mark is None:
         return "the start"
     return f"{mark.module} ({mark.line})" if mark.line else mark.module

@@ -43,8 +43,8 @@ class Editing:
     def files(self) -> set[str]:
         """Of all places that were seen."""
         seen = [place for places in self.places.seen.values() for place in places.values()]
-        drawn = [place for loader in self.places.loaders.values() for place in loader.drawn.values()]
-        return {line.file for place in (*seen, *drawn) for line in place.stack}
+        fetched = [place for loader in self.places.loaders.values() for place in loader.fetched.values()]
+        return {line.file for place in (*seen, *fetched) for line in place.stack}
 
     def remember(self) -> Any:
         losses = {key: _Loss(one.source, one.call, one.share, one.scaled) for key, one in self._losses.items()}

@@ -33,7 +33,7 @@ def loops_of(editing: Editing, ordinals: list[int]) -> list[tuple[Source, ast.Fo
     """Each `for` that draws from these loaders, and what in it spells the loader."""
     found = []
     for ordinal in ordinals:
-        for key, place in editing.places.loaders[ordinal].drawn.items():
+        for key, place in editing.places.loaders[ordinal].fetched.items():
             source = editing.direct(place, "batches are drawn")
             loop = source.loop_at(place.line.span)
             names = editing.places.loaders[ordinal].names[key]

@@ -77,8 +77,8 @@ class LoaderPlace:
     """Of one data loader, by its ordinal."""
 
     made: Place | None = None
-    drawn: dict[tuple[Any, ...], Place] = field(default_factory=dict)
-    names: dict[tuple[Any, ...], list[str]] = field(default_factory=dict)  # of the loader, in the frame that draws
+    fetched: dict[tuple[Any, ...], Place] = field(default_factory=dict)
+    names: dict[tuple[Any, ...], list[str]] = field(default_factory=dict)  # of the loader, in the frame that fetches
     trained: bool = False
     splittable: bool = True  # its batches are tensors of as many rows as samples, and nothing else
 

@@ -60,8 +60,8 @@ def _before_pass(this_pass: Pass) -> None:
     known = places.loaders.setdefault(this_pass.ordinal, LoaderPlace())
     known.made = known.made or this_pass.loader.__dict__.get("_vramfit_made")
     place, frame = here(sys._getframe(1)), _script_frame()
-    if place is not None and frame is not None and place.key() not in known.drawn:
-        known.drawn[place.key()] = place
+    if place is not None and frame is not None and place.key() not in known.fetched:
+        known.fetched[place.key()] = place
         known.names[place.key()] = names_of(this_pass.loader, frame)
 
 

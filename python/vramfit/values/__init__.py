@@ -101,7 +101,7 @@ def _track() -> None:
 
 def _enter(make: Callable[[], Any]) -> None:
     """Dispatch modes belong to a thread; DataParallel and user threads run operators of their own."""
-    from vramfit.values.aside import THREAD_NAME
+    from vramfit.values.own_thread import THREAD_NAME
 
     _stay_out_of_traces()
 

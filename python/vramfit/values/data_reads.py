@@ -101,7 +101,7 @@ def install(torch: Any) -> None:
     if counter is None or few is None:
         return
     _watch(torch, counter, few)
-    torch.compile = _aside_while_tracing(torch, torch.compile, counter, few)
+    torch.compile = _unpatched_while_tracing(torch, torch.compile, counter, few)
 
 
 def _watch(torch: ModuleType, counter: Callable[[], int], few: Callable[[], int]) -> None:
@@ -152,7 +152,9 @@ def put_back() -> None:
             delattr(place, name)  # it was inherited
 
 
-def _aside_while_tracing(torch: ModuleType, compiler: Any, counter: Callable[[], int], few: Callable[[], int]) -> Any:
+def _unpatched_while_tracing(
+    torch: ModuleType, compiler: Any, counter: Callable[[], int], few: Callable[[], int]
+) -> Any:
     """torch.compile traces Python and stumbles over replaced functions: while it traces, they are the original ones.
     What compiled code reads is only counted."""
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from vramfit.private import operators as of_operators
-from vramfit.values.aside import run_aside
+from vramfit.values.own_thread import run_in_own_thread
 
 aten = torch.ops.aten
 
@@ -72,7 +72,7 @@ def _cudnn_rnn_backward(
         pairs = [(o, g) for o, g in zip(outputs, (to_output, to_hy, to_cy)) if o is not None and g is not None]
         return list(torch.autograd.grad([o for o, _ in pairs], leaves, [g for _, g in pairs], materialize_grads=True))
 
-    gradients = run_aside(differentiate)
+    gradients = run_in_own_thread(differentiate)
     to_cx = None if cx is None else gradients[2]
     return gradients[0], gradients[1], to_cx, gradients[2 if cx is None else 3 :]
 

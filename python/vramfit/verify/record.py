@@ -22,7 +22,7 @@ from vramfit.observe import owners, scopes
 from vramfit.observe.phases import position
 from vramfit.steer import errors
 from vramfit.verify import averages
-from vramfit.verify.drawn import Drawn
+from vramfit.verify.pending_batches import PendingBatches
 
 _VALUES = 64  # of a tensor, evenly spread
 _OUTPUT_VALUES = 2048  # of an output: what differs may be a seam
@@ -51,17 +51,17 @@ class Record:
         self._finished = self._has_closure = False
         self._samples = 0  # delivered in training so far
         self._data = 0.0  # the sum of all numbers in them
-        self._drawn = Drawn()
+        self._pending = PendingBatches()
 
     # -- what the data are
 
     def on_batch(self, this_pass: Any, batch: Any) -> None:
         tensors = [tensor for _, tensor in owners.tensors_in(batch) if tensor.dim() > 0]
         samples = int(tensors[0].shape[0]) if tensors else 0
-        self._drawn.add(id(this_pass.loader), this_pass.delivered == 1, (samples, sum(map(self._sum, tensors))))
+        self._pending.add(id(this_pass.loader), this_pass.delivered == 1, (samples, sum(map(self._sum, tensors))))
 
     def on_backward(self, tensors: Any) -> None:
-        samples, data = self._drawn.take()
+        samples, data = self._pending.take()
         self._samples += samples
         self._data += data
         for optimizer in self._not_begun:
@@ -100,7 +100,7 @@ class Record:
                 known = self._before_backward.pop(id(parameter), None)
                 self._before[number, index] = self._sample(parameter) if known is None else known
         # A closure makes the gradients within the step.
-        self._has_closure = self._drawn.is_one_waiting()
+        self._has_closure = self._pending.is_one_waiting()
         if not self._has_closure:
             self._note_step(optimizer, number)
 
@@ -154,7 +154,7 @@ class Record:
 
     def on_root_enter(self, module: Any, args: Any, kwargs: Any) -> None:
         if position.phase in (VALIDATE, TEST):
-            self._drawn.forget_last()
+            self._pending.forget_last()
         if self._is_looked_at(module):
             self._input = sum(self._sum(tensor) for _, tensor in owners.tensors_in((args, kwargs)))
 

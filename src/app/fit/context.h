@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "app/fit/active_clock.h"
 #include "app/fit/fit.h"
-#include "app/fit/patient_clock.h"
 #include "app/fit/span.h"
 #include "base/progress.h"
 #include "plan/search/search.h"
@@ -50,8 +50,8 @@ struct FitContext {
 
   const FitRequest& request;
   base::ProgressSink& progress;
-  PatientClock clock;
-  PatientRunner runner;
+  ActiveClock clock;
+  WaitTrackingRunner runner;
   const std::int64_t started_ns;
   FitSpan span;
   plan::Target target;

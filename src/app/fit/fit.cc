@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/fit/answer.h"
+#include "app/fit/best_plan_check.h"
 #include "app/fit/choice.h"
 #include "app/fit/context.h"
 #include "app/fit/equivalence.h"
@@ -11,7 +12,6 @@
 #include "app/fit/plan_row.h"
 #include "app/fit/prover.h"
 #include "app/fit/request.h"
-#include "app/fit/settlement.h"
 #include "app/fit/summary.h"
 #include "base/interrupt.h"
 #include "job/session.h"
@@ -47,14 +47,14 @@ Result<void> find_batch(FitContext& fit, const model::Job& job) {
     fit.conclude(FitVerdict::kNotProven, possible.reason);
     return {};
   }
-  Settlement settlement(fit);
+  BestPlanCheck best_plan_check(fit);
   const auto session = job::Session::create({});  // only for its folder
   if (!session) return std::unexpected(session.error());
   RunProver prover(fit.trial_request(), phases_to_see(job), session->run_folder(), fit.runner);
   const auto found = plan::find_largest_batch(job, fit.target, prover, fit.left(), fit.clock, fit.tell_trials());
   if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
   add_largest_batch(job, fit.target, found, fit.result);
-  if (found.ending != plan::Ending::kInterrupted) settlement.confirm_best(session->run_folder());
+  if (found.ending != plan::Ending::kInterrupted) best_plan_check.confirm_best(session->run_folder());
   keep_exact_batch(fit.result);
   plan::SearchResult ended;
   ended.ending = found.ending;
@@ -66,7 +66,7 @@ Result<void> find_batch(FitContext& fit, const model::Job& job) {
 }
 
 Result<void> search_among(FitContext& fit, const std::vector<const plan::Technique*>& techniques, const model::Job& job,
-                          const std::filesystem::path& folder, Settlement& settlement) {
+                          const std::filesystem::path& folder, BestPlanCheck& best_plan_check) {
   const auto axes = plan::build_axes(job, fit.target, techniques);
   RunProver prover(fit.trial_request(), phases_to_see(job), folder, fit.runner);
   if (const auto steps = fit.whole_steps(); steps && fit.trials_coast()) prover.expect_steps(*steps);
@@ -74,11 +74,11 @@ Result<void> search_among(FitContext& fit, const std::vector<const plan::Techniq
   options.budget_seconds = fit.left();
   options.runs_alternatives = options.doubts_forecast = fit.request.budget_is_firm;
   const plan::SearchResult found =
-      plan::search(job, fit.target, axes, settlement.prove_by(prover), options, fit.clock, fit.tell_trials());
+      plan::search(job, fit.target, axes, best_plan_check.prove_by(prover), options, fit.clock, fit.tell_trials());
   fit.result.was_interrupted |= found.ending == plan::Ending::kInterrupted;
   if (found.ending == plan::Ending::kFailed && !found.best) return std::unexpected(*found.error);
   add_search(job, fit.target, axes, found, fit.result);
-  if (found.ending != plan::Ending::kInterrupted) settlement.settle_best(folder);
+  if (found.ending != plan::Ending::kInterrupted) best_plan_check.check_best(folder);
   set_verdict(found, axes.empty(), fit.result);
   return {};
 }
@@ -86,7 +86,7 @@ Result<void> search_among(FitContext& fit, const std::vector<const plan::Techniq
 Result<void> search_plans(FitContext& fit, model::Job job) {
   const auto session = job::Session::create({});  // only for its folder, which goes with it, or with the next run
   if (!session) return std::unexpected(session.error());
-  Settlement settlement(fit);
+  BestPlanCheck best_plan_check(fit);
   auto techniques = choose_techniques(fit, job);
   if (auto measured = measure(fit, techniques, job, session->run_folder()); !measured) {
     if (measured.error().code != ErrorCode::kInterrupted) return measured;
@@ -94,10 +94,10 @@ Result<void> search_plans(FitContext& fit, model::Job job) {
     return {};
   }
   do {
-    if (auto searched = search_among(fit, techniques, job, session->run_folder(), settlement); !searched)
+    if (auto searched = search_among(fit, techniques, job, session->run_folder(), best_plan_check); !searched)
       return searched;
-  } while (settlement.leaves_out_culprits(techniques) || settlement.looks_further());
-  fit.result.runs += settlement.runs();
+  } while (best_plan_check.leaves_out_culprits(techniques) || best_plan_check.looks_further());
+  fit.result.runs += best_plan_check.runs();
   explain_ranks(fit.result);
   tell_what_was_compared(fit.result);
   if (!fit.result.plans.empty()) write_answer(fit.request, fit.result);
@@ -124,7 +124,7 @@ FitResult finish(FitContext& fit) {
   fit.progress.clear();
   fit.result.was_interrupted |= base::was_interrupted();
   if (fit.result.was_interrupted) fit.result.cheapest_known = false;
-  fit.result.seconds = fit.elapsed() + fit.clock.forgiven();  // as people's clocks show it
+  fit.result.seconds = fit.elapsed() + fit.clock.excluded_seconds();  // as people's clocks show it
   return std::move(fit.result);
 }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "app/fit/patient_clock.h"
+#include "app/fit/active_clock.h"
 
 namespace vramfit::app {
 namespace {
@@ -57,15 +57,15 @@ TEST(KeptProofs, what_ran_out_of_time_may_be_run_again) {
   EXPECT_EQ(prover.runs, 2);
 }
 
-TEST(PatientClock, leaves_out_what_was_waited) {
+TEST(ActiveClock, leaves_out_what_was_waited) {
   class Hour final : public base::Clock {
    public:
     std::int64_t now_ns() const override { return 3'600'000'000'000; }
   };
   const Hour hour;
-  PatientClock clock(hour);
+  ActiveClock clock(hour);
   EXPECT_EQ(clock.now_ns(), hour.now_ns());
-  clock.forgive(600);
+  clock.exclude(600);
   EXPECT_EQ(clock.now_ns(), 3'000'000'000'000);
 }
 

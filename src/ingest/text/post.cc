@@ -73,7 +73,7 @@ class PostReader final : public TextReader {
     if (!is_logged && (is_source(text) || (is_continued && names_a_failure(text)))) {
       ++handling_lines_;
       end_paragraph(sink);
-      asides_.insert(line.number);
+      hypothetical_.insert(line.number);
       return;
     }
     if (is_logged || is_error_line(text) || text.starts_with('[')) program_lines_.insert(line.number);
@@ -103,18 +103,18 @@ class PostReader final : public TextReader {
     model::Evidence& evidence = sink.evidence();
     // What has a card's numbers was printed by a program, whatever stands around it: a sample is announced as one.
     std::erase_if(evidence.ooms, [&](const model::OomMessage& oom) {
-      return oom.tried && oom.total ? example_lines_.contains(oom.at.line) : is_aside(oom.at);
+      return oom.tried && oom.total ? example_lines_.contains(oom.at.line) : is_hypothetical(oom.at);
     });
-    take_asides_from(evidence.library_errors);
-    take_asides_from(evidence.host_kills);
-    take_asides_from(evidence.shm_errors);
-    take_asides_from(evidence.foreign);
+    drop_hypothetical_from(evidence.library_errors);
+    drop_hypothetical_from(evidence.host_kills);
+    drop_hypothetical_from(evidence.shm_errors);
+    drop_hypothetical_from(evidence.foreign);
     const model::Genre genre = judge_genre();
     const bool is_general = genre == model::Genre::kDocument && document_marks_ > 0 && by_writer_ == 0;
     const auto is_no_report = [&](const model::SourceLine& at) {
       if (at.file != file_) return false;
       const bool is_prose_of_it = judged_.contains(at.line) || in_trouble_.contains(at.line);
-      return is_aside(at) || (is_general && !program_lines_.contains(at.line)) ||
+      return is_hypothetical(at) || (is_general && !program_lines_.contains(at.line)) ||
              (is_prose_of_it && !in_trouble_.contains(at.line));
     };
     const auto is_of_page = [&](const model::SourceLine& at) {
@@ -123,7 +123,7 @@ class PostReader final : public TextReader {
     };
     std::erase_if(evidence.host_kills, [&](const model::HostKill& kill) { return is_of_page(kill.at); });
     std::erase_if(evidence.oom_mentions, [&](const model::SourceLine& at) {
-      return is_aside(at) || is_of_page(at) ||
+      return is_hypothetical(at) || is_of_page(at) ||
              (at.file == file_ && well_.contains(at.line) && !in_trouble_.contains(at.line));
     });
     std::erase_if(evidence.memory_words, is_no_report);
@@ -131,10 +131,10 @@ class PostReader final : public TextReader {
     std::erase_if(evidence.remarks, [&](const model::Remarkable& remark) {
       const bool is_sign = model::is_told(remark.kind) && model::cause_named_by(remark.kind).empty() &&
                            remark.kind != SentenceKind::kToldMemoryCured;
-      return is_sign && (is_aside(remark.at) || (is_general && remark.at.file == file_));
+      return is_sign && (is_hypothetical(remark.at) || (is_general && remark.at.file == file_));
     });
-    std::erase_if(evidence.supposed, [&](const model::SourceLine& at) { return is_aside(at); });
-    std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_aside(at); });
+    std::erase_if(evidence.supposed, [&](const model::SourceLine& at) { return is_hypothetical(at); });
+    std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_hypothetical(at); });
     evidence.files.back().genre = genre;
     std::erase_if(evidence.told, [&](const ToldSentence& told) {
       const bool is_report = reports_by_writer_.contains(told.at.line) ||
@@ -230,7 +230,7 @@ class PostReader final : public TextReader {
       const bool is_told = !is_well && happened && (sentence.mood != Mood::kAsked || sentence.has_word({"why"})) &&
                            (find_memory_trouble(sentence.text) || mentions_oom(sentence.text));
       for (std::int64_t line = sentence.line; line <= sentence.last_line; ++line) {
-        (happened ? happened_ : asides_).insert(line);
+        (happened ? happened_ : hypothetical_).insert(line);
         (is_told ? in_trouble_ : judged_).insert(line);
         if (is_well) well_.insert(line);
       }
@@ -267,13 +267,13 @@ class PostReader final : public TextReader {
     }
   }
 
-  bool is_aside(const model::SourceLine& at) const {
+  bool is_hypothetical(const model::SourceLine& at) const {
     if (at.file != file_) return false;
-    return example_lines_.contains(at.line) || (asides_.contains(at.line) && !happened_.contains(at.line));
+    return example_lines_.contains(at.line) || (hypothetical_.contains(at.line) && !happened_.contains(at.line));
   }
   template <class Entry>
-  void take_asides_from(std::vector<Entry>& entries) const {
-    std::erase_if(entries, [&](const Entry& entry) { return is_aside(entry.at); });
+  void drop_hypothetical_from(std::vector<Entry>& entries) const {
+    std::erase_if(entries, [&](const Entry& entry) { return is_hypothetical(entry.at); });
   }
 
   model::Genre judge_genre() const {
@@ -303,7 +303,7 @@ class PostReader final : public TextReader {
   bool is_page_ = false;  // a document says so of itself; "refer to the documentation" is said anywhere
   Example example_ = Example::kNone;
   std::optional<ToldSentence> before_;
-  std::set<std::int64_t> asides_, happened_, example_lines_, judged_, in_trouble_, program_lines_, reports_,
+  std::set<std::int64_t> hypothetical_, happened_, example_lines_, judged_, in_trouble_, program_lines_, reports_,
       reports_by_writer_, well_;
   std::map<Mood, int> moods_;
   int document_marks_ = 0, by_writer_ = 0;

@@ -194,16 +194,20 @@ def _look_at_stream(loader: Any, until: float) -> dict[str, Any]:
     looked = 0
     samples = iter(loader.dataset)
     while time.monotonic() < until:
-        drawn = list(itertools.islice(samples, size))
-        if not drawn:
+        samples_of_batch = list(itertools.islice(samples, size))
+        if not samples_of_batch:
             break
-        looked += len(drawn)
-        total = size_of(drawn)
-        if len(drawn) == size:
+        looked += len(samples_of_batch)
+        total = size_of(samples_of_batch)
+        if len(samples_of_batch) == size:
             seen.add(total)
         if total > largest[0]:
-            largest = (total, drawn)
+            largest = (total, samples_of_batch)
     differ = len(seen) > 1
-    collate = loader.collate_fn if getattr(loader, "batch_size", None) is not None else lambda drawn: drawn[0]
+    collate = (
+        loader.collate_fn
+        if getattr(loader, "batch_size", None) is not None
+        else lambda samples_of_batch: samples_of_batch[0]
+    )
     batch = pickle.dumps(collate(largest[1])) if differ else None
     return {"looked": looked, "of": None, "differ": differ, "error": "", "batch": batch}

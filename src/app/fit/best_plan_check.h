@@ -1,7 +1,7 @@
 // Whether the best plan of a search stands: it is run beyond the training loop and compared with the job as it is, and
 // makes way for the next where it does not.
-#ifndef VRAMFIT_APP_FIT_SETTLEMENT_H
-#define VRAMFIT_APP_FIT_SETTLEMENT_H
+#ifndef VRAMFIT_APP_FIT_BEST_PLAN_CHECK_H
+#define VRAMFIT_APP_FIT_BEST_PLAN_CHECK_H
 
 #include <filesystem>
 #include <string>
@@ -14,9 +14,9 @@
 
 namespace vramfit::app {
 
-class Settlement {
+class BestPlanCheck {
  public:
-  explicit Settlement(FitContext& fit) : fit_(fit) {}
+  explicit BestPlanCheck(FitContext& fit) : fit_(fit) {}
 
   // What searches prove by: no plan is run twice.
   plan::Prover& prove_by(plan::Prover& prover) {
@@ -29,7 +29,7 @@ class Settlement {
   // to `folder`. `verifier`: what the comparison that follows needs of the job as it is is begun meanwhile.
   void confirm_best(const std::filesystem::path& folder, Verifier* verifier = nullptr);
   // Drops plans that do not run to the end of the script or that train something else, until the best one does neither.
-  void settle_best(const std::filesystem::path& folder);
+  void check_best(const std::filesystem::path& folder);
 
   // No plan is left because all use a technique that changes the training. Whether to search again without it.
   bool leaves_out_culprits(std::vector<const plan::Technique*>& techniques);

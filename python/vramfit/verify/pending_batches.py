@@ -1,7 +1,7 @@
-"""Batches that were drawn and no backward pass has followed yet.
+"""Batches that a loop has fetched and no backward pass has followed yet.
 
-draw 1  train 1  draw 2  skip  draw 3  train 3         a loop: what is drawn takes the place of the last
-draw 1  draw 2  train 1  draw 3  train 2  train 3      ahead of the training, by one or by all parts of a step
+fetch 1  train 1  fetch 2  skip  fetch 3  train 3      a loop: what is fetched takes the place of the last
+fetch 1  fetch 2  train 1  fetch 3  train 2  train 3    ahead of the training, by one or by all parts of a step
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import deque
 Batch = tuple[int, float]  # samples, and the sum of all numbers in them
 
 
-class Drawn:
+class PendingBatches:
     def __init__(self) -> None:
         self._waiting: deque[Batch] = deque()
         self._loader = 0

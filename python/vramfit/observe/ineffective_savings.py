@@ -33,7 +33,7 @@ def _mib(size: int) -> str:
     return f"{size / (1 << 20):.1f} MiB" if size < 10 << 20 else f"{size / (1 << 20):.0f} MiB"
 
 
-@notes.guarded("vain_savings")
+@notes.guarded("ineffective_savings")
 def _enter(module: Any, args: Any, kwargs: Any) -> None:
     if id(module) in _state.looked or scopes.root_of(module) is None:
         return
@@ -74,7 +74,7 @@ def _watch_dynamic(module: ModuleType) -> None:
             vars(place)["quantize_dynamic"] = quantize_dynamic
 
 
-@notes.guarded("vain_savings.dynamic")
+@notes.guarded("ineffective_savings.dynamic")
 def _look_at_dynamic(network: Any, where: str) -> None:
     layers = [one for one in network.modules() if ".quantized.dynamic" in type(one).__module__]
     numbers = sum(int(one.weight().numel()) for one in layers if callable(getattr(one, "weight", None)))

@@ -12,7 +12,7 @@ from typing import Any
 THREAD_NAME = "vramfit-values"
 
 
-def run_aside(work: Callable[[], Any]) -> Any:
+def run_in_own_thread(work: Callable[[], Any]) -> Any:
     """The result of `work()` run in another thread; its exception is raised here."""
     outcome: dict[str, Any] = {}
 

@@ -1,4 +1,4 @@
-#include "app/fit/settlement.h"
+#include "app/fit/best_plan_check.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
 
 }  // namespace
 
-void Settlement::confirm_best(const std::filesystem::path& folder, Verifier* verifier) {
+void BestPlanCheck::confirm_best(const std::filesystem::path& folder, Verifier* verifier) {
   // As `vramfit run --plan` proves it to who asks again: over all of those batches, and by a short run that coasts, in
   // which a cache that breaks up from round to round runs out long before its training would. The latter was its trial.
   if (fit_.request.run.steps != "auto" || (fit_.trials_coast() && fit_.span.of_answer().is_empty())) return;
@@ -70,7 +70,7 @@ void Settlement::confirm_best(const std::filesystem::path& folder, Verifier* ver
   }
 }
 
-void Settlement::settle_best(const std::filesystem::path& folder) {
+void BestPlanCheck::check_best(const std::filesystem::path& folder) {
   job::RunRequest request = fit_.quiet_request();
   if (!fit_.request.budget_is_firm) request.patient_seconds = fit_.left();
   Verifier verifier(std::move(request), folder, fit_.runner, fit_.clock);
@@ -80,9 +80,11 @@ void Settlement::settle_best(const std::filesystem::path& folder) {
   fit_.result.runs += verifier.runs();
 }
 
-double Settlement::comparison_seconds() const { return fit_.request.budget_is_firm ? fit_.left() : kComparisonSeconds; }
+double BestPlanCheck::comparison_seconds() const {
+  return fit_.request.budget_is_firm ? fit_.left() : kComparisonSeconds;
+}
 
-bool Settlement::makes_way(Verifier& verifier) {
+bool BestPlanCheck::makes_way(Verifier& verifier) {
   PlanRow& best = fit_.result.plans.front();
   best.equivalence = find_known_equivalence(best);
   if (best.equivalence) return false;
@@ -106,11 +108,11 @@ bool Settlement::makes_way(Verifier& verifier) {
   return true;
 }
 
-void Settlement::note_interrupt(const base::Error& error) {
+void BestPlanCheck::note_interrupt(const base::Error& error) {
   fit_.result.was_interrupted |= error.code == ErrorCode::kInterrupted;
 }
 
-bool Settlement::leaves_out_culprits(std::vector<const plan::Technique*>& techniques) {
+bool BestPlanCheck::leaves_out_culprits(std::vector<const plan::Technique*>& techniques) {
   if (!fit_.result.plans.empty() || culprits_.empty() || fit_.left() <= 0) return false;
   std::size_t left_out = 0;
   for (const std::string& culprit : std::exchange(culprits_, {})) {
@@ -122,7 +124,7 @@ bool Settlement::leaves_out_culprits(std::vector<const plan::Technique*>& techni
   return true;
 }
 
-bool Settlement::looks_further() {
+bool BestPlanCheck::looks_further() {
   if (!fit_.result.plans.empty() || !std::exchange(was_overruled_, false)) return false;
   if (fit_.left() <= 0 || fit_.result.was_interrupted || base::was_interrupted()) return false;
   std::erase_if(fit_.result.lost, [](const PlanRow& row) {
