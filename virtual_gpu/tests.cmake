@@ -42,7 +42,7 @@ foreach(major IN LISTS VRAMFIT_CUDA_MAJORS)
 endforeach()
 vramfit_gpu_test(virtual_gpu_driver_test MAJOR ${VRAMFIT_NEWEST_CUDA} LIBS vramfit_driver_cu${VRAMFIT_NEWEST_CUDA}
                  SOURCES driver/init_test.cc driver/physical_test.cc driver/graph_test.cc driver/globals_test.cc
-                         driver/function_test.cc)
+                         driver/function_test.cc driver/context_test.cc)
 vramfit_gpu_test(virtual_gpu_nvml_test MAJOR ${VRAMFIT_NEWEST_CUDA} SOURCES nvml/device_test.cc nvml/export_table_test.cc
                  LIBS vramfit_nvml_cu${VRAMFIT_NEWEST_CUDA})
 vramfit_gpu_test(virtual_gpu_smi_test SOURCES smi/smi_test.cc smi/csv.cc smi/options.cc smi/printed.cc smi/report.cc

@@ -1,6 +1,7 @@
 // Nodes of each kind, added by hand, and their parameters, in graphs and in executables.
 #include "virtual_gpu/cudart/graph.h"
 #include "virtual_gpu/device/device.h"
+#include "virtual_gpu/device/stream.h"
 
 using vramfit::cudart::answer;
 using vramfit::cudart::handle_of;
@@ -32,14 +33,30 @@ device::Work memset_work(const cudaMemsetParams& params) {
 }
 
 cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
-                const device::Work& work, device::Node** made = nullptr) {
+                const device::Work& work, void* event = nullptr) {
   VF_NEED_CARD();
   VF_NEED(node);
-  device::Node* added = nullptr;
-  const auto error = device::add_node_by_handles(graph, vramfit::cudart::handles_of(needs), count, work, &added);
-  *node = handle_of(added);
-  if (made != nullptr) *made = added;
+  device::Node* made = nullptr;
+  const auto error = device::add_node_by_handles(graph, vramfit::cudart::handles_of(needs), count, work, &made);
+  if (made != nullptr) made->event = event;
+  *node = handle_of(made);
   return answer(error);
+}
+
+// An event that nobody made is refused, as where it is recorded.
+cudaError_t add_of_event(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
+                         device::WorkKind kind, cudaEvent_t event) {
+  VF_NEED(node);
+  *node = nullptr;
+  if (!device::is_event(event)) return answer(cudaErrorInvalidValue);
+  device::Work work;
+  work.kind = kind;
+  return add(node, graph, needs, count, work, event);
+}
+
+// As at a launch: functions that were not registered pass, which a program may have from elsewhere.
+cudaError_t check(const cudaKernelNodeParams& params) {
+  return params.func == nullptr ? answer(cudaErrorInvalidDeviceFunction) : cudaSuccess;
 }
 
 }  // namespace
@@ -54,6 +71,7 @@ cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, cons
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs, size_t count,
                                    const cudaKernelNodeParams* params) {
   VF_NEED(params);
+  if (const cudaError_t error = check(*params); error != cudaSuccess) return error;
   return add(node, graph, needs, count, kernel_work(*params));
 }
 
@@ -85,22 +103,12 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const
 
 cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
                                         size_t count, cudaEvent_t event) {
-  device::Work work;
-  work.kind = device::WorkKind::kRecordEvent;
-  device::Node* made = nullptr;
-  const cudaError_t error = add(node, graph, needs, count, work, &made);
-  if (made != nullptr) made->event = event;
-  return error;
+  return add_of_event(node, graph, needs, count, device::WorkKind::kRecordEvent, event);
 }
 
 cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
                                       size_t count, cudaEvent_t event) {
-  device::Work work;
-  work.kind = device::WorkKind::kWaitEvent;
-  device::Node* made = nullptr;
-  const cudaError_t error = add(node, graph, needs, count, work, &made);
-  if (made != nullptr) made->event = event;
-  return error;
+  return add_of_event(node, graph, needs, count, device::WorkKind::kWaitEvent, event);
 }
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* needs,
@@ -136,7 +144,9 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodePar
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* params) {
   VF_NEED(params);
+  if (const cudaError_t error = check(*params); error != cudaSuccess) return error;
   VF_NEED_NODE(found, node);
+  if (found->work.kind != device::WorkKind::kKernel) return answer(cudaErrorInvalidValue);
   found->work = kernel_work(*params);
   return cudaSuccess;
 }
@@ -144,8 +154,9 @@ cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelN
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* params) {
   VF_NEED(params);
+  if (const cudaError_t error = check(*params); error != cudaSuccess) return error;
   device::Work* work = device::work_in(executable, node);
-  if (work == nullptr) return answer(cudaErrorInvalidValue);
+  if (work == nullptr || work->kind != device::WorkKind::kKernel) return answer(cudaErrorInvalidValue);
   *work = kernel_work(*params);
   return cudaSuccess;
 }
@@ -154,7 +165,7 @@ cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGra
                                              const cudaMemsetParams* params) {
   VF_NEED(params);
   device::Work* work = device::work_in(executable, node);
-  if (work == nullptr) return answer(cudaErrorInvalidValue);
+  if (work == nullptr || work->kind != device::WorkKind::kFill) return answer(cudaErrorInvalidValue);
   *work = memset_work(*params);
   return cudaSuccess;
 }

@@ -103,6 +103,26 @@ TEST_F(Graphs, parameters_of_a_kernel_can_be_read_and_changed) {
   EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
 }
 
+TEST_F(Graphs, nodes_of_nobodys_events_and_of_no_kernel_are_refused) {
+  int stranger = 0;
+  auto* const nobodys = reinterpret_cast<cudaEvent_t>(&stranger);
+  cudaGraphNode_t node = nullptr;
+  EXPECT_EQ(cudaGraphAddEventRecordNode(&node, graph_, nullptr, 0, nobodys), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphAddEventWaitNode(&node, graph_, nullptr, 0, nobodys), cudaErrorInvalidValue);
+  cudaKernelNodeParams params = grid_of(1);
+  EXPECT_EQ(cudaGraphKernelNodeSetParams(empty_node(graph_), &params), cudaErrorInvalidValue);
+  params.func = nullptr;
+  EXPECT_EQ(cudaGraphAddKernelNode(&node, graph_, nullptr, 0, &params), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(node, nullptr);
+  EXPECT_EQ(count(graph_), 1u);
+
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddEventRecordNode(&node, graph_, nullptr, 0, event), cudaSuccess);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddEventWaitNode(&node, graph_, nullptr, 0, event), cudaErrorInvalidValue) << "it is gone";
+}
+
 // What the process holds of the card, as cudaMemGetInfo tells it.
 size_t held_on_card() {
   size_t free = 0, total = 0;

@@ -139,6 +139,15 @@ std::optional<Allocation> take_if(void* address, std::initializer_list<Origin> o
   return std::nullopt;
 }
 
+void release_of_card(const Allocation& allocation) {
+  auto* address = reinterpret_cast<void*>(allocation.range.begin);
+  if (allocation.origin == Origin::kImport) {
+    release_import(address);
+  } else {
+    release_device(address);  // refuses what pools, mappings and the host own
+  }
+}
+
 }  // namespace
 
 Error allocate_device(int card, size_t bytes, void** address) {
@@ -248,12 +257,15 @@ Error release_import(void* address) {
 }
 
 void release_all_on(int card) {
-  for (const Allocation& allocation : ranges_on_card(card)) {
-    auto* address = reinterpret_cast<void*>(allocation.range.begin);
-    if (allocation.origin == Origin::kImport) {
-      release_import(address);
+  for (const Allocation& allocation : ranges_on_card(card)) release_of_card(allocation);
+}
+
+void release_memory_of(const void* context) {
+  for (const Allocation& allocation : ranges_of_context(context)) {
+    if (allocation.origin == Origin::kHost) {
+      release_host(reinterpret_cast<void*>(allocation.range.begin));
     } else {
-      release_device(address);  // refuses what pools, mappings and the host own
+      release_of_card(allocation);
     }
   }
 }

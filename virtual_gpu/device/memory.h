@@ -25,6 +25,8 @@ VF_EXPORT Error release_import(void* address);
 
 // cudaDeviceReset.
 VF_EXPORT void release_all_on(int card);
+// What was made while this context was current.
+void release_memory_of(const void* context);
 
 }  // namespace vramfit::device
 

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "virtual_gpu/device/context.h"
+
 namespace vramfit::device {
 namespace {
 
@@ -19,9 +21,21 @@ Table& table() {
   return *kTable;
 }
 
+template <typename Fits>
+std::vector<Allocation> ranges_that(Fits fits) {
+  Table& all = table();
+  std::vector<Allocation> found;
+  const std::shared_lock guard(all.lock);
+  for (const auto& [begin, allocation] : all.by_begin) {
+    if (fits(allocation)) found.push_back(allocation);
+  }
+  return found;
+}
+
 }  // namespace
 
 bool add_range(Allocation allocation) {
+  allocation.context = context_of_new();
   Table& all = table();
   const std::unique_lock guard(all.lock);
   const Range& range = allocation.range;
@@ -59,13 +73,11 @@ std::optional<Allocation> take_range(const void* address) {
 }
 
 std::vector<Allocation> ranges_on_card(int card) {
-  Table& all = table();
-  std::vector<Allocation> found;
-  const std::shared_lock guard(all.lock);
-  for (const auto& [begin, allocation] : all.by_begin) {
-    if (allocation.range.card == card) found.push_back(allocation);
-  }
-  return found;
+  return ranges_that([&](const Allocation& allocation) { return allocation.range.card == card; });
+}
+
+std::vector<Allocation> ranges_of_context(const void* context) {
+  return ranges_that([&](const Allocation& allocation) { return allocation.context == context; });
 }
 
 Range find_range(const void* address) {

@@ -24,10 +24,11 @@ enum class Origin {
 struct Allocation {
   Range range;
   Origin origin = Origin::kAllocation;
-  int64_t charged_bytes = 0;  // to the ledger, for this range alone
-  uint64_t id = 0;            // CU_POINTER_ATTRIBUTE_BUFFER_ID: never given twice
-  void* owner = nullptr;      // the pool of a kPool range
-  unsigned flags = 0;         // as the caller gave them
+  int64_t charged_bytes = 0;      // to the ledger, for this range alone
+  uint64_t id = 0;                // CU_POINTER_ATTRIBUTE_BUFFER_ID: never given twice
+  void* owner = nullptr;          // the pool of a kPool range
+  unsigned flags = 0;             // as the caller gave them
+  const void* context = nullptr;  // that was current; null: the card's primary one
 };
 
 // False: it would overlap another range.
@@ -36,6 +37,7 @@ VF_EXPORT std::optional<Allocation> find_allocation(const void* address);
 // Removes the range that begins at `address`.
 VF_EXPORT std::optional<Allocation> take_range(const void* address);
 VF_EXPORT std::vector<Allocation> ranges_on_card(int card);
+std::vector<Allocation> ranges_of_context(const void* context);
 
 }  // namespace vramfit::device
 

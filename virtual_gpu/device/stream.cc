@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "virtual_gpu/device/clock.h"
+#include "virtual_gpu/device/context.h"
 #include "virtual_gpu/device/device.h"
 #include "virtual_gpu/device/handle_set.h"
 #include "virtual_gpu/device/pool.h"
@@ -138,6 +139,7 @@ Error create_stream(int card, unsigned flags, int priority, void** handle) {
   stream->facts.flags = flags;
   stream->facts.priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
   stream->facts.id = all.next_id++;
+  stream->facts.context = context_of_new();
   stream->busy_until = 0;
   stream->needs.clear();
   stream->magic.store(kStreamMagic, std::memory_order_release);
@@ -153,6 +155,22 @@ Error destroy_stream(void* handle) {
   const std::lock_guard guard(streams().lock);
   streams().reusable.push_back(stream);
   return Error::kNone;
+}
+
+void destroy_streams_of(const void* context) {
+  std::vector<void*> streams_of_it, events_of_it;
+  {
+    Streams& all = streams();
+    const std::lock_guard guard(all.lock);
+    for (Stream& stream : all.made) {
+      if (stream.magic == kStreamMagic && stream.facts.context == context) streams_of_it.push_back(&stream);
+    }
+    for (Event& event : all.events) {
+      if (event.magic == kEventMagic && event.context == context) events_of_it.push_back(&event);
+    }
+  }
+  for (void* stream : streams_of_it) destroy_stream(stream);
+  for (void* event : events_of_it) destroy_event(event);
 }
 
 Error stream_facts(void* handle, StreamFacts* facts) {
@@ -214,6 +232,7 @@ Error create_event(int card, unsigned flags, void** handle) {
   Event* event = obtain(all.reusable_events, all.events, all.event_handles);
   event->card = card;
   event->flags = flags;
+  event->context = context_of_new();
   event->completes_at = -1;
   event->fruitless_queries = 0;
   event->capture_id = 0;
@@ -231,6 +250,8 @@ Error destroy_event(void* handle) {
   streams().reusable_events.push_back(event);
   return Error::kNone;
 }
+
+bool is_event(void* handle) { return find_event(handle) != nullptr; }
 
 Error record_event(void* handle, void* stream_handle, unsigned flags) {
   Event* event = find_event(handle);

@@ -20,6 +20,7 @@ struct StreamFacts {
   int priority = 0;
   uint64_t id = 0;
   bool is_default = false;
+  const void* context = nullptr;  // that owns it; null: the card's primary one
 };
 
 VF_EXPORT Error create_stream(int card, unsigned flags, int priority, void** stream);
@@ -39,6 +40,7 @@ inline constexpr unsigned kExternal = 1;  // cudaEventRecordExternal, cudaEventW
 
 VF_EXPORT Error create_event(int card, unsigned flags, void** event);
 VF_EXPORT Error destroy_event(void* event);
+VF_EXPORT bool is_event(void* event);  // one that was made and not destroyed
 VF_EXPORT Error record_event(void* event, void* stream, unsigned flags);
 VF_EXPORT Error wait_event(void* stream, void* event, unsigned flags);
 VF_EXPORT Error query_event(void* event);

@@ -38,6 +38,7 @@ struct Event {
   std::atomic<uint32_t> magic{0};
   int card = 0;
   unsigned flags = 0;
+  const void* context = nullptr;          // as a stream's
   std::atomic<int64_t> completes_at{-1};  // -1: never recorded
   std::atomic<int64_t> fruitless_queries{0};
   std::atomic<uint64_t> capture_id{0};  // recorded during that capture; 0 = not
@@ -46,6 +47,8 @@ struct Event {
 
 Stream* find_stream(void* handle);  // null: no such stream
 Event* find_event(void* handle);
+// And events.
+void destroy_streams_of(const void* context);
 
 // capture.cc. `captured` says that the stream took the work as a node, or refused it.
 struct Submission {

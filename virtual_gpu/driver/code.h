@@ -18,6 +18,7 @@ struct Code {
   std::vector<device::Image> images;
   std::set<void*> functions;
   Globals globals;
+  CUcontext context = nullptr;  // a module's, which goes with it; libraries are of none
 };
 
 // Behind CUfunction and CUkernel alike.
@@ -34,6 +35,7 @@ struct Loaded {
 };
 
 Loaded& loaded();
+void unload_modules_of(CUcontext context);
 // Whether a handle is one of a loaded function, or of a kernel that the runtime registered (cudaGetFuncBySymbol).
 bool is_function(const void* handle);
 

@@ -1,4 +1,6 @@
 // Contexts. The runtime's primary contexts and the driver's own stack per thread describe one thing: the thread's card.
+#include "virtual_gpu/device/context.h"
+
 #include <array>
 #include <mutex>
 #include <set>
@@ -6,6 +8,7 @@
 #include <vector>
 
 #include "virtual_gpu/device/stream.h"
+#include "virtual_gpu/driver/code.h"
 #include "virtual_gpu/driver/driver.h"
 
 namespace ledger = vramfit::ledger;
@@ -18,6 +21,8 @@ struct Contexts {
   std::mutex lock;
   std::array<CUctx_st, VF_MAX_CARDS> primary;
   std::set<CUcontext> made;
+  // Kept, as streams are: another thread may still have one on its stack, and a new one never has an old one's address.
+  std::vector<CUcontext> destroyed;
   std::set<std::pair<int, int>> peers;
   Contexts() {
     for (int card = 0; card < VF_MAX_CARDS; ++card) primary[card].card = card;
@@ -44,10 +49,16 @@ CUresult make_current(CUcontext context) {
   return ledger::touch(context->card) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+const void* owner_of_new() {
+  const CUcontext current = current_context();
+  return current == nullptr || current->is_primary ? nullptr : current;
+}
+
 CUresult create(CUcontext* context, unsigned flags, CUdevice card) {
   VF_NEED(context);
   *context = nullptr;
   VF_NEED_THIS_CARD(card);
+  device::ask_for_context_by(owner_of_new);
   const int64_t bytes = ledger::card(card)->context_bytes;
   if (!ledger::take(card, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   auto* made = new CUctx_st{.card = card, .is_primary = false, .flags = flags, .charged_bytes = bytes};
@@ -134,10 +145,12 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
   {
     const std::lock_guard guard(vramfit::driver::contexts().lock);
     if (vramfit::driver::contexts().made.erase(context) == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    vramfit::driver::contexts().destroyed.push_back(context);
   }
   std::erase(stack, context);
+  vramfit::driver::unload_modules_of(context);
+  device::destroy_all_of(context);
   ledger::give_back(context->card, context->charged_bytes);
-  delete context;
   return CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 
 #include "virtual_gpu/device/device.h"
 #include "virtual_gpu/device/memory.h"
+#include "virtual_gpu/device/ranges.h"
 
 namespace vramfit::driver {
 namespace {
@@ -38,9 +39,14 @@ Globals::Globals(const void* data) {
   }
 }
 
+bool Globals::Variable::is_there() const {
+  const auto found = device::find_allocation(address);
+  return found && found->id == allocation;
+}
+
 Globals::~Globals() {
   for (const auto& [name, variable] : variables_) {
-    if (variable.address != nullptr) device::release_device(variable.address);
+    if (variable.is_there()) device::release_device(variable.address);
   }
 }
 
@@ -48,10 +54,11 @@ CUresult Globals::find(const char* name, CUdeviceptr* address, size_t* bytes) {
   const auto found = variables_.find(name);
   if (found == variables_.end()) return CUDA_ERROR_NOT_FOUND;
   Variable& variable = found->second;
-  if (variable.address == nullptr) {
+  if (!variable.is_there()) {
     const size_t size = variable.bytes == 0 ? 1 : variable.bytes;
     const auto error = device::allocate_device(ledger::current_card(), size, &variable.address);
     if (error != device::Error::kNone) return answer(error);
+    variable.allocation = device::find_allocation(variable.address)->id;
   }
   if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(variable.address);
   if (bytes != nullptr) *bytes = variable.bytes;

@@ -25,6 +25,8 @@ class Globals {
   struct Variable {
     size_t bytes = 0;
     void* address = nullptr;
+    uint64_t allocation = 0;  // its id: a context takes a library's variables along, and another may get the address
+    [[nodiscard]] bool is_there() const;
   };
   std::map<std::string, Variable, std::less<>> variables_;
 };

@@ -1,6 +1,8 @@
 // Nodes of each kind, added by hand through the driver, and their parameters, in graphs and in executables.
 #include <cstring>
 
+#include "virtual_gpu/device/stream.h"
+#include "virtual_gpu/driver/code.h"
 #include "virtual_gpu/driver/graph.h"
 #include "virtual_gpu/driver/graph_work.h"
 
@@ -15,10 +17,25 @@ namespace device = vramfit::device;
 
 namespace {
 
+// What a node names has to be there: a function that was loaded, an event that was made.
+bool names_what_is_there(const device::Work& work, void* event) {
+  switch (work.kind) {
+    case device::WorkKind::kKernel:
+      return vramfit::driver::is_function(work.function);
+    case device::WorkKind::kRecordEvent:
+    case device::WorkKind::kWaitEvent:
+      return device::is_event(event);
+    default:
+      return true;
+  }
+}
+
 CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* needs, size_t count, const device::Work& work,
              void* event = nullptr) {
   VF_NEED_CARD();
   VF_NEED(node);
+  *node = nullptr;
+  if (!names_what_is_there(work, event)) return CUDA_ERROR_INVALID_VALUE;
   device::Node* made = nullptr;
   const auto error = device::add_node_by_handles(graph, handles_of(needs), count, work, &made);
   if (made != nullptr) made->event = event;
@@ -26,16 +43,18 @@ CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* needs, size_t 
   return answer(error);
 }
 
-CUresult set_work(CUgraphNode node, const device::Work& work) {
+CUresult set_work(CUgraphNode node, const device::Work& work, void* event = nullptr) {
   VF_NEED_NODE(found, node);
-  if (found->work.kind != work.kind) return CUDA_ERROR_INVALID_VALUE;
+  if (found->work.kind != work.kind || !names_what_is_there(work, event)) return CUDA_ERROR_INVALID_VALUE;
   found->work = work;
+  found->event = event;
   return CUDA_SUCCESS;
 }
 
-CUresult set_work(CUgraphExec executable, CUgraphNode node, const device::Work& work) {
+CUresult set_work(CUgraphExec executable, CUgraphNode node, const device::Work& work, void* event = nullptr) {
   device::Work* known = device::work_in(executable, node);
   if (known == nullptr || known->kind != work.kind) return CUDA_ERROR_INVALID_VALUE;
+  if (!names_what_is_there(work, event)) return CUDA_ERROR_INVALID_VALUE;
   *known = work;
   return CUDA_SUCCESS;
 }
@@ -216,7 +235,8 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* nee
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
   VF_NEED(params);
   device::Work work;
-  return vramfit::driver::to_work(*params, &work) ? set_work(node, work) : CUDA_ERROR_NOT_SUPPORTED;
+  if (!vramfit::driver::to_work(*params, &work)) return CUDA_ERROR_NOT_SUPPORTED;
+  return set_work(node, work, vramfit::driver::event_of(*params));
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraph child) {
@@ -229,5 +249,6 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgr
   if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
     return cuGraphExecChildGraphNodeSetParams(executable, node, params->graph.graph);
   device::Work work;
-  return vramfit::driver::to_work(*params, &work) ? set_work(executable, node, work) : CUDA_ERROR_NOT_SUPPORTED;
+  if (!vramfit::driver::to_work(*params, &work)) return CUDA_ERROR_NOT_SUPPORTED;
+  return set_work(executable, node, work, vramfit::driver::event_of(*params));
 }

@@ -14,8 +14,13 @@ class DriverGraphs : public vramfit::testing::DriverContext {
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(DriverContext::SetUp());
     ASSERT_EQ(cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleLoadData(&module_, ".version 8.0\n.target sm_50\n.address_size 64\n"), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&function_, module_, "scale"), CUDA_SUCCESS);
   }
-  void TearDown() override { EXPECT_EQ(cuGraphDestroy(graph_), CUDA_SUCCESS); }
+  void TearDown() override {
+    EXPECT_EQ(cuGraphDestroy(graph_), CUDA_SUCCESS);
+    EXPECT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);
+  }
 
   // A copy between host buffers, which shows whether, and with what, a launch did its work.
   static CUDA_MEMCPY3D copy_of(const std::array<int, 4>& from, std::array<int, 4>& to) {
@@ -33,7 +38,17 @@ class DriverGraphs : public vramfit::testing::DriverContext {
     return made;
   }
 
+  CUDA_KERNEL_NODE_PARAMS kernel_of(CUfunction function) const {
+    CUDA_KERNEL_NODE_PARAMS params = {};
+    params.func = function;
+    params.gridDimX = 3, params.gridDimY = params.gridDimZ = 1;
+    params.blockDimX = 64, params.blockDimY = params.blockDimZ = 1;
+    return params;
+  }
+
   CUgraph graph_ = nullptr;
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
   std::array<int, 4> first_{1, 2, 3, 4}, second_{5, 6, 7, 8}, to_{};
 };
 
@@ -82,10 +97,7 @@ TEST_F(DriverGraphs, a_node_of_any_kind_is_what_its_parameters_say) {
 }
 
 TEST_F(DriverGraphs, a_kernels_parameters_can_be_read_and_set_in_graphs_and_in_executables) {
-  CUDA_KERNEL_NODE_PARAMS params = {};
-  params.func = reinterpret_cast<CUfunction>(&params);  // never looked into: kernels do nothing here
-  params.gridDimX = 3, params.gridDimY = params.gridDimZ = 1;
-  params.blockDimX = 64, params.blockDimY = params.blockDimZ = 1;
+  CUDA_KERNEL_NODE_PARAMS params = kernel_of(function_);
   CUgraphNode kernel = nullptr, empty = nullptr;
   ASSERT_EQ(cuGraphAddKernelNode(&kernel, graph_, nullptr, 0, &params), CUDA_SUCCESS);
   ASSERT_EQ(cuGraphAddEmptyNode(&empty, graph_, nullptr, 0), CUDA_SUCCESS);
@@ -108,8 +120,7 @@ TEST_F(DriverGraphs, a_kernels_parameters_can_be_read_and_set_in_graphs_and_in_e
 }
 
 TEST_F(DriverGraphs, a_card_without_room_for_the_kernels_of_a_graph_makes_no_executable) {
-  CUDA_KERNEL_NODE_PARAMS params = {};
-  params.func = reinterpret_cast<CUfunction>(&params);
+  const CUDA_KERNEL_NODE_PARAMS params = kernel_of(function_);
   CUgraphNode node = nullptr;
   for (int i = 0; i < 1024; ++i) {  // some 10 MiB
     ASSERT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &params), CUDA_SUCCESS);
@@ -149,6 +160,50 @@ TEST_F(DriverGraphs, copies_and_fills_take_new_parameters) {
   EXPECT_EQ(to_, second_);
   EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
   EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
+TEST_F(DriverGraphs, a_kernel_of_nobodys_function_is_refused) {
+  int stranger = 0;
+  const CUDA_KERNEL_NODE_PARAMS nobodys = kernel_of(reinterpret_cast<CUfunction>(&stranger));
+  const CUDA_KERNEL_NODE_PARAMS known = kernel_of(function_);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &nobodys), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(node, nullptr);
+  ASSERT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &known), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphKernelNodeSetParams(node, &nobodys), CUDA_ERROR_INVALID_VALUE);
+  const CUgraphExec run = executable();
+  EXPECT_EQ(cuGraphExecKernelNodeSetParams(run, node, &nobodys), CUDA_ERROR_INVALID_VALUE);
+  CUgraphNodeParams any = {};
+  any.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  any.kernel.func = reinterpret_cast<CUfunction>(&stranger);
+  EXPECT_EQ(cuGraphNodeSetParams(node, &any), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphAddNode(&node, graph_, nullptr, nullptr, 0, &any), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphExecDestroy(run), CUDA_SUCCESS);
+}
+
+TEST_F(DriverGraphs, nodes_of_events_are_of_events_that_are_there) {
+  int stranger = 0;
+  auto* const nobodys = reinterpret_cast<CUevent>(&stranger);
+  CUevent event = nullptr, other = nullptr;
+  ASSERT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventCreate(&other, 0), CUDA_SUCCESS);
+  CUgraphNode record = nullptr, wait = nullptr, none = nullptr;
+  ASSERT_EQ(cuGraphAddEventRecordNode(&record, graph_, nullptr, 0, event), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddEventWaitNode(&wait, graph_, &record, 1, event), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphAddEventRecordNode(&none, graph_, nullptr, 0, nobodys), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphAddEventWaitNode(&none, graph_, nullptr, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
+  CUgraphNodeParams params = {};
+  params.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+  params.eventWait.event = other;
+  EXPECT_EQ(cuGraphNodeSetParams(wait, &params), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventDestroy(other), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphNodeSetParams(wait, &params), CUDA_ERROR_INVALID_VALUE) << "it is gone";
+  EXPECT_EQ(cuGraphAddNode(&none, graph_, nullptr, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(none, nullptr);
+  size_t count = 0;
+  ASSERT_EQ(cuGraphGetNodes(graph_, nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
 }
 
 TEST_F(DriverGraphs, a_condition_is_refused_and_named) {

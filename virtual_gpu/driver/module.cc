@@ -9,6 +9,7 @@
 #include "virtual_gpu/driver/code.h"
 
 using vramfit::driver::Code;
+using vramfit::driver::current_context;
 using vramfit::driver::Function;
 using vramfit::driver::loaded;
 namespace ledger = vramfit::ledger;
@@ -21,12 +22,34 @@ Loaded& loaded() {
   return *kLoaded;
 }
 
+namespace {
+
+// The lock of what is loaded is held, and the code is taken out.
+void free_code(Code* code) {
+  for (void* function : code->functions) {
+    loaded().functions.erase(static_cast<Function*>(function));
+    delete static_cast<Function*>(function);
+  }
+  delete code;
+}
+
+}  // namespace
+
+void unload_modules_of(CUcontext context) {
+  const std::lock_guard guard(loaded().lock);
+  std::erase_if(loaded().codes, [&](Code* code) {
+    const bool is_of_it = code->context == context;
+    if (is_of_it) free_code(code);
+    return is_of_it;
+  });
+}
+
 }  // namespace vramfit::driver
 
 namespace {
 
 // A module needs code for the current card at once; a library may be loaded for cards still to come.
-CUresult load(Code** code, const void* data) {
+CUresult load(Code** code, const void* data, CUcontext context) {
   *code = nullptr;
   VF_NEED_CARD();
   VF_NEED(data);
@@ -35,7 +58,8 @@ CUresult load(Code** code, const void* data) {
   if (!images.empty() && !device::runs_on(images, card->compute_major, card->compute_minor)) {
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  *code = new Code{.images = std::move(images), .functions = {}, .globals = vramfit::driver::Globals(data)};
+  *code = new Code{
+      .images = std::move(images), .functions = {}, .globals = vramfit::driver::Globals(data), .context = context};
   const std::lock_guard guard(loaded().lock);
   loaded().codes.insert(*code);
   return CUDA_SUCCESS;
@@ -45,11 +69,7 @@ CUresult unload(Code* code) {
   VF_NEED_CARD();
   const std::lock_guard guard(loaded().lock);
   if (loaded().codes.erase(code) == 0) return CUDA_ERROR_INVALID_HANDLE;
-  for (void* function : code->functions) {
-    loaded().functions.erase(static_cast<Function*>(function));
-    delete static_cast<Function*>(function);
-  }
-  delete code;
+  vramfit::driver::free_code(code);
   return CUDA_SUCCESS;
 }
 
@@ -79,20 +99,20 @@ CUresult find_global(Code* code, const char* name, CUdeviceptr* address, size_t*
   return loaded().codes.contains(code) ? code->globals.find(name, address, bytes) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult load_file(Code** code, const char* path) {
+CUresult load_file(Code** code, const char* path, CUcontext context) {
   VF_NEED(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
   std::string text(std::istreambuf_iterator<char>(file), {});
   text.append(8, '\0');
-  return load(code, text.data());
+  return load(code, text.data(), context);
 }
 
 }  // namespace
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   VF_NEED(module);
-  return load(reinterpret_cast<Code**>(module), image);
+  return load(reinterpret_cast<Code**>(module), image, current_context());
 }
 
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
@@ -104,7 +124,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return cuM
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
   VF_NEED(module);
   *module = nullptr;
-  return load_file(reinterpret_cast<Code**>(module), path);
+  return load_file(reinterpret_cast<Code**>(module), path, current_context());
 }
 
 CUresult cuModuleUnload(CUmodule module) { return unload(reinterpret_cast<Code*>(module)); }
@@ -131,14 +151,14 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned, CUlibraryOption*,
                            void**, unsigned) {
   VF_NEED(library);
-  return load(reinterpret_cast<Code**>(library), code);
+  return load(reinterpret_cast<Code**>(library), code, nullptr);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned, CUlibraryOption*,
                                void**, unsigned) {
   VF_NEED(library);
   *library = nullptr;
-  return load_file(reinterpret_cast<Code**>(library), path);
+  return load_file(reinterpret_cast<Code**>(library), path, nullptr);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) { return unload(reinterpret_cast<Code*>(library)); }

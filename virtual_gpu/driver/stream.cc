@@ -54,7 +54,10 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice* card) {
 }
 
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return stream_fact(stream, context, [](const auto& facts) { return vramfit::driver::primary_context(facts.card); });
+  return stream_fact(stream, context, [](const auto& facts) {
+    if (facts.context == nullptr) return vramfit::driver::primary_context(facts.card);
+    return static_cast<CUcontext>(const_cast<void*>(facts.context));
+  });
 }
 
 CUresult cuStreamQuery(CUstream stream) {
