@@ -136,7 +136,7 @@ void look_at_growing_series(const Scene& scene, Draft& draft) {
 }
 
 // What the user saw, beside a message or without one.
-void look_at_what_is_told(const Scene& scene, Draft& draft) {
+void look_at_rise_that_is_told(const Scene& scene, Draft& draft) {
   for (const model::ToldSentence& told : scene.texts.told) {
     if (told.kind != model::ToldKind::kRises || is_of_host(scene, told) || is_denied_later(scene.texts, told)) continue;
     if (scene.oom != nullptr && told.at.file != scene.oom->at.file) continue;
@@ -250,7 +250,7 @@ void find_leak_growth(const Scene& scene, Draft& draft) {
   look_at_what_holds(scene, draft);
   find_leak_growth_in_snapshots(scene, draft);
   look_at_growing_series(scene, draft);
-  look_at_what_is_told(scene, draft);
+  look_at_rise_that_is_told(scene, draft);
   look_at_steps(scene, draft);
   if (draft.is_empty()) return;
   if (is_of_tensorflow(scene)) return offer_for_tensorflow(draft);

@@ -63,7 +63,7 @@ void offer_for_paddle(const model::ForeignDump& dump, const Scene& scene, Draft&
 }
 
 // "JAX takes all of the card": these take most of it at their start, unless they are told not to.
-void look_at_what_is_told(const Scene& scene, Draft& draft) {
+void look_at_what_is_told_of_pools(const Scene& scene, Draft& draft) {
   if (scene.oom != nullptr) return;
   for (const model::ToldSentence& told : scene.texts.told) {
     const bool is_jax = mentions(told.at.text, {"jax", "xla"}),
@@ -140,7 +140,7 @@ void find_pool_growth_policy(const Scene& scene, Draft& draft) {
     }
     break;
   }
-  if (draft.is_empty()) look_at_what_is_told(scene, draft);
+  if (draft.is_empty()) look_at_what_is_told_of_pools(scene, draft);
   if (draft.is_empty()) return;
   draft.fix({"Run what uses another framework in a process of its own that ends",
              "subprocess / multiprocessing \"spawn\"", std::nullopt, "a start of a process", Applicability::kFillIn});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ingest/text/cursor.h"
+#include "ingest/text/line_kind.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/memory_pressure.h"
 #include "ingest/text/refused_request.h"

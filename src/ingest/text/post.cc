@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ingest/text/cursor.h"
+#include "ingest/text/line_kind.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/memory_trouble.h"
 #include "ingest/text/oom_mention.h"

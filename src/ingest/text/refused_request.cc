@@ -6,6 +6,7 @@
 
 #include "base/out_of_memory.h"
 #include "ingest/text/cursor.h"
+#include "ingest/text/line_kind.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/printed_size.h"
 #include "ingest/text/sentence.h"

@@ -1,5 +1,5 @@
-// Prose that people write around a log: whether a line is some, its sentences, their words, and their mood. "When a job
-// is killed, the scheduler should say so" has all the words of a failure, and nothing failed.
+// Prose that people write around a log: its sentences, their words, and their mood. "When a job is killed, the
+// scheduler should say so" has all the words of a failure, and nothing failed.
 #ifndef VRAMFIT_INGEST_TEXT_SENTENCE_H
 #define VRAMFIT_INGEST_TEXT_SENTENCE_H
 
@@ -39,13 +39,6 @@ struct Sentence {
 
 // What a question says before it asks: "memory climbs until it is killed, how can I fix it?" None: it only asks.
 std::optional<Sentence> said_before_question(const Sentence& question);
-
-// A line of a program's source, a shell's or a diff's; `line` is without prefix.
-bool is_code(std::string_view line);
-// Something that a program printed as an error: "ValueError: ...", "slurmstepd: error: ...".
-bool is_error_line(std::string_view line);
-// Words of somebody, not a program's: neither code nor table nor error.
-bool is_prose(std::string_view line);
 
 // The sentences of prose. Ends of lines are none of sentences.
 std::vector<Sentence> split_sentences(std::string_view text, std::int64_t line, std::int64_t last_line);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ingest/text/cursor.h"
+#include "ingest/text/line_kind.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/log_prefix.h"
 #include "ingest/text/sentence.h"

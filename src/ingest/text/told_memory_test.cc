@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ingest/text/line_kind.h"
 #include "ingest/text/read_text.h"
 #include "ingest/text/refused_request.h"
 #include "ingest/text/told_cause.h"
