@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "facts/block_owner.h"
 #include "facts/module_calls.h"
 #include "facts/recordings.h"
 #include "liveness/lifetimes.h"
+#include "liveness/owners.h"
 
 namespace vramfit::facts {
 namespace {
@@ -153,7 +153,8 @@ std::shared_ptr<const model::AllocationStream> find_allocation_stream(const RunF
     if (block.born >= end) break;
     const bool is_freed = block.freed && block.died < end;
     stream->blocks.push_back({block.born, is_freed ? block.died : model::kStreamEnd, modules.of_scope(block.scope),
-                              block.size.count(), block.phase, block.stage, block_owner(block), block.product});
+                              block.size.count(), block.phase, block.stage, liveness::block_owner(block),
+                              block.product});
   }
   stream->modules = modules.take();
   stream->torch_version = torch_version;

@@ -4,10 +4,10 @@
 #include <queue>
 #include <utility>
 
-#include "facts/block_owner.h"
 #include "facts/job_builder.h"
 #include "facts/recordings.h"
 #include "liveness/lifetimes.h"
+#include "liveness/owners.h"
 #include "model/number_text.h"
 
 namespace vramfit::facts {
@@ -19,7 +19,7 @@ using liveness::EventIndex;
 using model::Holdings;
 
 Bytes& field_of(Holdings& holdings, const Block& block) {
-  return holdings.*model::kHoldingOfOwner[static_cast<std::size_t>(block_owner(block))];
+  return holdings.*model::kHoldingOfOwner[static_cast<std::size_t>(liveness::block_owner(block))];
 }
 
 // Walks one card's blocks by birth; memory only grows at a birth, so that is where peaks are.
@@ -69,7 +69,7 @@ const Block* find_fullest_evaluation(const liveness::CardHistory& history) {
 
 // What a training step makes for itself and should be gone by the time of an evaluation.
 bool is_of_one_step(const Block& block) {
-  const model::BlockOwner owner = block_owner(block);
+  const model::BlockOwner owner = liveness::block_owner(block);
   return owner == model::BlockOwner::kInputs || owner == model::BlockOwner::kActivations ||
          owner == model::BlockOwner::kTemporaries;
 }

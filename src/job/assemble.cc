@@ -15,6 +15,7 @@
 #include "job/verdict.h"
 #include "liveness/growth.h"
 #include "model/number_text.h"
+#include "model/owner_names.h"
 
 namespace vramfit::job {
 
@@ -90,7 +91,7 @@ void take_explanation(facts::Explanation explanation, RunResult& result) {
 
 Bytes cached_on(const RunResult& result, int device) {
   for (const model::OwnerRow& row : result.owners_at_peak) {
-    if (row.device == device && row.owner == "cached") return row.bytes;
+    if (row.device == device && row.owner == model::owner::kCached) return row.bytes;
   }
   return Bytes(0);
 }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "liveness/module_tree.h"
+#include "model/number_text.h"
+#include "model/owner_names.h"
 #include "model/recording.h"
 
 namespace vramfit::liveness {
@@ -16,10 +18,50 @@ using model::Recording;
 
 namespace {
 
-constexpr auto kOwnerNames = std::to_array<std::string_view>(
-    {"weights", "gradients", "optimizer", "inputs", "activations", "workspaces", "buffers", "EMA copies",
-     "fp32 masters", "quantization state", "KV cache", "other models", "temporaries", "loaded", "other tensors"});
-static_assert(kOwnerNames.size() == static_cast<std::size_t>(Owner::kOtherTensors) + 1);
+using model::BlockOwner;
+namespace name = model::owner;
+
+constexpr bool kOfModel = true, kNamedByTag = true;
+// In the order of `Owner`.
+constexpr auto kOwners = std::to_array<OwnerTraits>({
+    {Owner::kWeights, VF_OWNER_WEIGHT, name::kWeights, BlockOwner::kWeights, kOfModel},
+    {Owner::kGradients, VF_OWNER_GRADIENT, name::kGradients, BlockOwner::kGradients, kOfModel},
+    {Owner::kOptimizer, VF_OWNER_OPTIMIZER, name::kOptimizer, BlockOwner::kOptimizer, kOfModel},
+    {Owner::kInputs, VF_OWNER_INPUT, name::kInputs, BlockOwner::kInputs},
+    {Owner::kActivations, VF_OWNER_ACTIVATION, name::kActivations, BlockOwner::kActivations},
+    {Owner::kWorkspaces, VF_OWNER_WORKSPACE, name::kWorkspaces, BlockOwner::kWorkspaces},
+    {Owner::kBuffers, VF_OWNER_BUFFER, name::kBuffers, BlockOwner::kBuffers, kOfModel},
+    {Owner::kAverages, VF_OWNER_AVERAGE, name::kAverages, BlockOwner::kBuffers, kOfModel, kNamedByTag},
+    {Owner::kMasters, VF_OWNER_MASTER, name::kMasters, BlockOwner::kBuffers, kOfModel},
+    {Owner::kQuantization, VF_OWNER_QUANTIZATION, name::kQuantization, BlockOwner::kBuffers, kOfModel},
+    {Owner::kCache, VF_OWNER_CACHE, name::kCache, BlockOwner::kActivations, !kOfModel, kNamedByTag},
+    {Owner::kOtherModels, VF_OWNER_OTHER_MODEL, name::kOtherModels, BlockOwner::kBuffers, kOfModel, kNamedByTag},
+    {Owner::kTemporaries, VF_OWNER_UNKNOWN, name::kTemporaries, BlockOwner::kTemporaries},
+    {Owner::kLoaded, VF_OWNER_UNKNOWN, name::kLoaded, BlockOwner::kBuffers},
+    {Owner::kOtherTensors, VF_OWNER_UNKNOWN, name::kOtherTensors, BlockOwner::kTemporaries},
+});
+
+constexpr bool are_in_order() {
+  for (std::size_t i = 0; i < kOwners.size(); ++i) {
+    if (kOwners[i].owner != static_cast<Owner>(i)) return false;
+  }
+  return kOwners.back().owner == Owner::kOtherTensors;
+}
+static_assert(are_in_order());
+
+constexpr const OwnerTraits* find_by_tag(int tag) {
+  const auto found = std::ranges::find_if(kOwners, [&](const OwnerTraits& owner) { return owner.tag == tag; });
+  return tag == VF_OWNER_UNKNOWN || found == kOwners.end() ? nullptr : found;
+}
+
+// An owner that the contract gets anew does not compile before it has a row.
+constexpr bool has_every_tag() {
+  for (int tag = VF_OWNER_UNKNOWN + 1; tag < model::kOwnerCount; ++tag) {
+    if (find_by_tag(tag) == nullptr) return false;
+  }
+  return true;
+}
+static_assert(has_every_tag());
 
 Owner owner_of_untagged(const Block& block) {
   switch (block.stage) {
@@ -39,9 +81,7 @@ Owner owner_of_untagged(const Block& block) {
 
 // What the rows of an owner are named after: the module that made activations, the holder of what stands for itself.
 std::uint32_t name_of(const Block& block) {
-  if (block.owner == VF_OWNER_AVERAGE || block.owner == VF_OWNER_CACHE || block.owner == VF_OWNER_OTHER_MODEL) {
-    return block.tag;
-  }
+  if (traits_of(owner_of(block)).is_named_by_tag) return block.tag;
   return owner_of(block) == Owner::kActivations ? block.scope : 0;
 }
 
@@ -82,61 +122,15 @@ SegmentUse measure_free_space(const CardHistory& history, EventIndex at) {
 
 }  // namespace
 
-// No `default`: an owner that the contract gets anew does not compile before it is called something here.
 Owner owner_of(const Block& block) {
-  switch (static_cast<vf_owner>(block.owner)) {
-    case VF_OWNER_WEIGHT:
-      return Owner::kWeights;
-    case VF_OWNER_GRADIENT:
-      return Owner::kGradients;
-    case VF_OWNER_OPTIMIZER:
-      return Owner::kOptimizer;
-    case VF_OWNER_INPUT:
-      return Owner::kInputs;
-    case VF_OWNER_ACTIVATION:
-      return Owner::kActivations;
-    case VF_OWNER_WORKSPACE:
-      return Owner::kWorkspaces;
-    case VF_OWNER_BUFFER:
-      return Owner::kBuffers;
-    case VF_OWNER_AVERAGE:
-      return Owner::kAverages;
-    case VF_OWNER_MASTER:
-      return Owner::kMasters;
-    case VF_OWNER_QUANTIZATION:
-      return Owner::kQuantization;
-    case VF_OWNER_CACHE:
-      return Owner::kCache;
-    case VF_OWNER_OTHER_MODEL:
-      return Owner::kOtherModels;
-    case VF_OWNER_UNKNOWN:
-      break;
-  }
-  return owner_of_untagged(block);
+  const OwnerTraits* tagged = find_by_tag(block.owner);
+  return tagged != nullptr ? tagged->owner : owner_of_untagged(block);
 }
 
-std::string_view owner_name(const Block& block) { return kOwnerNames[static_cast<std::size_t>(owner_of(block))]; }
-
-bool is_model_state(const Block& block) {
-  switch (static_cast<vf_owner>(block.owner)) {
-    case VF_OWNER_WEIGHT:
-    case VF_OWNER_GRADIENT:
-    case VF_OWNER_OPTIMIZER:
-    case VF_OWNER_BUFFER:
-    case VF_OWNER_AVERAGE:
-    case VF_OWNER_MASTER:
-    case VF_OWNER_QUANTIZATION:
-    case VF_OWNER_OTHER_MODEL:
-      return true;
-    case VF_OWNER_UNKNOWN:
-    case VF_OWNER_INPUT:
-    case VF_OWNER_ACTIVATION:
-    case VF_OWNER_WORKSPACE:
-    case VF_OWNER_CACHE:
-      return false;
-  }
-  return false;
-}
+const OwnerTraits& traits_of(Owner owner) { return kOwners[static_cast<std::size_t>(owner)]; }
+std::string_view owner_name(const Block& block) { return traits_of(owner_of(block)).name; }
+BlockOwner block_owner(const Block& block) { return traits_of(owner_of(block)).in_plan; }
+bool is_model_state(const Block& block) { return traits_of(owner_of(block)).is_model_state; }
 
 std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std::span<const Recording> recordings,
                                   const OwnerOptions& options) {
@@ -159,8 +153,8 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
     }
   }
   std::stable_sort(rows.begin(), rows.end(), [](const OwnerRow& a, const OwnerRow& b) { return a.bytes > b.bytes; });
-  const auto add = [&](std::string owner, Bytes bytes) {
-    if (bytes.count() != 0) rows.push_back({std::move(owner), "", "", history.device, bytes, 0});
+  const auto add = [&](std::string_view owner, Bytes bytes) {
+    if (bytes.count() != 0) rows.push_back({std::string(owner), "", "", history.device, bytes, 0});
   };
   if (at >= history.levels.size()) return rows;
   const Level& moment = history.levels[at];
@@ -168,15 +162,15 @@ std::vector<OwnerRow> find_owners(const CardHistory& history, EventIndex at, std
   const SegmentUse use = measure_free_space(history, at);
   // Without segment events (a real card) the two can't be told apart: it is all called cached.
   const Bytes fragmented = std::clamp(use.fragmented, Bytes(0), std::max(unused, Bytes(0)));
-  add("cached", unused - fragmented);
-  add("fragmented", fragmented);
+  add(name::kCached, unused - fragmented);
+  add(name::kFragmented, fragmented);
   const Level& outside = options.outside < history.levels.size() ? history.levels[options.outside] : moment;
-  add("context", outside.overheads.context);
-  add("libraries", outside.overheads.libraries);
-  add("occupied", options.occupied);
+  add(name::kContext, outside.overheads.context);
+  add(name::kLibraries, outside.overheads.libraries);
+  add(name::kOccupied, options.occupied);
   if (outside.device.count() >= 0) {
     const Bytes rest = rest_of(outside) - options.occupied;
-    add(options.rest_is_others && rest.count() > 0 ? "occupied" : "unexplained", rest);
+    add(options.rest_is_others && rest.count() > 0 ? name::kOccupied : name::kUnexplained, rest);
   }
   return rows;
 }

@@ -8,10 +8,14 @@
 #ifndef VRAMFIT_LIVENESS_OWNERS_H
 #define VRAMFIT_LIVENESS_OWNERS_H
 
+#include <vramfit/numbers.h>
+
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "liveness/lifetimes.h"
+#include "model/allocation_stream.h"
 #include "model/run_result.h"
 
 namespace vramfit::liveness {
@@ -53,10 +57,20 @@ enum class Owner {
 // What its tag says, or else the stage in which it was allocated.
 Owner owner_of(const Block& block);
 
+// What is said of an owner. owners.cc has a row for each; all else is asked of these.
+struct OwnerTraits {
+  Owner owner;
+  vf_owner tag;                  // VF_OWNER_UNKNOWN: of blocks without one
+  std::string_view name;         // what the result calls it
+  model::BlockOwner in_plan;     // what a plan takes its blocks for
+  bool is_model_state = false;   // of a model or its training, from one step to the next: nothing that a batch brings
+  bool is_named_by_tag = false;  // its rows are named after the text of the tag: the model, the holder of a cache
+};
+const OwnerTraits& traits_of(Owner owner);
+
 // "weights", "gradients", ... : what the result calls the owner of a block.
 std::string_view owner_name(const Block& block);
-
-// Whether it is of a model or its training, from one step to the next: nothing that a batch brings.
+model::BlockOwner block_owner(const Block& block);
 bool is_model_state(const Block& block);
 
 }  // namespace vramfit::liveness

@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "model/owner_names.h"
+
 namespace vramfit::report {
 
 namespace {
@@ -39,12 +41,13 @@ std::vector<std::string> describe(const model::ServerMemory& memory, const RunRe
                ? fmt::format("; at the peak here {}", to_string(sum_of_owners(result, memory.device, owners)))
                : std::string();
   };
-  add("weights", memory.weights, here({"weights", "buffers", "quantization state"}));
+  add("weights", memory.weights, here({model::owner::kWeights, model::owner::kBuffers, model::owner::kQuantization}));
   add("activations at their peak, while it profiled", memory.activations, "");
-  add("outside of PyTorch's allocator, while it profiled", memory.outside, here({"context", "libraries"}));
+  add("outside of PyTorch's allocator, while it profiled", memory.outside,
+      here({model::owner::kContext, model::owner::kLibraries}));
   add("CUDA graphs", memory.graphs, "");
   add("KV cache", memory.kv_cache,
-      (memory.kv_tokens ? fmt::format(", {} tokens", *memory.kv_tokens) : "") + here({"KV cache"}));
+      (memory.kv_tokens ? fmt::format(", {} tokens", *memory.kv_tokens) : "") + here({model::owner::kCache}));
   return sentences;
 }
 

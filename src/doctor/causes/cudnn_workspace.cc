@@ -4,6 +4,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
+#include "model/owner_names.h"
 
 namespace vramfit::doctor {
 
@@ -15,7 +16,7 @@ void find_cudnn_workspace_in_run(const Scene& scene, Draft& draft) {
   for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
     if (row.device != scene.run()->peak_device) continue;
     all += row.bytes;
-    if (row.owner == "workspaces") workspaces += row.bytes;
+    if (row.owner == model::owner::kWorkspaces) workspaces += row.bytes;
   }
   if (share(workspaces, all) < 0.1) return;
   // Matrix products have workspaces too, of a few MiB: on a card that is not full they are no trouble.

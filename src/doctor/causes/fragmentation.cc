@@ -6,6 +6,7 @@
 #include "doctor/leak.h"
 #include "doctor/remedies.h"
 #include "model/number_text.h"
+#include "model/owner_names.h"
 
 namespace vramfit::doctor {
 
@@ -119,7 +120,7 @@ void find_fragmentation_in_run(const Scene& scene, Draft& draft) {
   if (!scene.has_run()) return;
   model::Bytes fragmented;
   for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
-    if (row.device == scene.run()->peak_device && row.owner == "fragmented") fragmented += row.bytes;
+    if (row.device == scene.run()->peak_device && row.owner == model::owner::kFragmented) fragmented += row.bytes;
   }
   const model::Bytes tried = scene.run()->oom ? scene.run()->oom->tried : model::Bytes(0);
   if (!scene.run_failed_for_memory() || fragmented < tried || fragmented.count() == 0) return;

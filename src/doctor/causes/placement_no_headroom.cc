@@ -2,6 +2,7 @@
 
 #include "doctor/causes/causes.h"
 #include "doctor/remedies.h"
+#include "model/owner_names.h"
 
 namespace vramfit::doctor {
 
@@ -14,8 +15,8 @@ void find_placement_no_headroom_in_run(const Scene& scene, Draft& draft) {
   for (const model::OwnerRow& row : scene.run()->owners_at_peak) {
     if (row.device != scene.run()->peak_device) continue;
     all += row.bytes;
-    if (row.owner == "weights" || row.owner == "buffers") weights += row.bytes;
-    if (row.owner == "gradients" || row.owner == "optimizer") return;
+    if (row.owner == model::owner::kWeights || row.owner == model::owner::kBuffers) weights += row.bytes;
+    if (row.owner == model::owner::kGradients || row.owner == model::owner::kOptimizer) return;
   }
   if (share(weights, all) < 0.7 || !scene.at.forward) return;
   draft.weigh(0.8).because(fmt::format("the run: {} of {} on the card are weights when the forward pass asks for more",

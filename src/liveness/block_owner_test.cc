@@ -1,17 +1,17 @@
-#include "facts/block_owner.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 
-namespace vramfit::facts {
+#include "liveness/owners.h"
+
+namespace vramfit::liveness {
 namespace {
 
 using model::BlockOwner;
 
 TEST(BlockOwner, a_block_is_taken_for_what_its_tag_says_and_without_one_for_what_its_stage_does) {
-  liveness::Block block;
+  Block block;
   const auto taken_for = [&](std::uint8_t owner) {
     block.owner = owner;
     return block_owner(block);
@@ -37,14 +37,14 @@ TEST(BlockOwner, a_block_is_taken_for_what_its_tag_says_and_without_one_for_what
 TEST(BlockOwner, nothing_of_a_model_is_taken_for_what_a_batch_brings) {
   constexpr std::array kOfModels = {BlockOwner::kWeights, BlockOwner::kGradients, BlockOwner::kOptimizer,
                                     BlockOwner::kBuffers};
-  liveness::Block block;
+  Block block;
   block.phase = VF_PHASE_TRAIN;
   for (int owner = VF_OWNER_UNKNOWN; owner <= VF_OWNER_OTHER_MODEL; ++owner) {
     block.owner = static_cast<std::uint8_t>(owner);
     const bool is_of_model = std::ranges::find(kOfModels, block_owner(block)) != kOfModels.end();
-    EXPECT_EQ(liveness::is_model_state(block), is_of_model) << owner;
+    EXPECT_EQ(is_model_state(block), is_of_model) << owner;
   }
 }
 
 }  // namespace
-}  // namespace vramfit::facts
+}  // namespace vramfit::liveness
