@@ -3,6 +3,7 @@
 // preloaded, come first. They record device blocks and pass the call on. Signatures: c10/core/Allocator.h and
 // c10/core/Device.h, unchanged from PyTorch 1.8 (OOM: 1.10) to 2.12.
 #include <dlfcn.h>
+#include <vramfit/c10_names.h>
 
 #include <atomic>
 #include <cstdint>
@@ -32,8 +33,6 @@ namespace vramfit::recorder {
 namespace {
 
 constexpr int8_t kCuda = 1;
-constexpr const char* kMemoryName = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
-constexpr const char* kOomName = "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE";
 
 constinit std::atomic<vramfit_block_listener> listener{nullptr};
 
@@ -92,7 +91,7 @@ namespace c10 {
 
 void reportMemoryUsageToProfiler(void* block, int64_t size, size_t allocated, size_t reserved, Device device) {
   using Function = void (*)(void*, int64_t, size_t, size_t, Device);
-  static const auto next = reinterpret_cast<Function>(vramfit::recorder::c10_function(vramfit::recorder::kMemoryName));
+  static const auto next = reinterpret_cast<Function>(vramfit::recorder::c10_function(VF_C10_REPORT_MEMORY_USAGE));
   if (device.type == vramfit::recorder::kCuda) {
     vramfit::recorder::on_block(block, size, allocated, reserved, device.index);
   }
@@ -101,7 +100,7 @@ void reportMemoryUsageToProfiler(void* block, int64_t size, size_t allocated, si
 
 void reportOutOfMemoryToProfiler(int64_t size, size_t allocated, size_t reserved, Device device) {
   using Function = void (*)(int64_t, size_t, size_t, Device);
-  static const auto next = reinterpret_cast<Function>(vramfit::recorder::c10_function(vramfit::recorder::kOomName));
+  static const auto next = reinterpret_cast<Function>(vramfit::recorder::c10_function(VF_C10_REPORT_OUT_OF_MEMORY));
   if (device.type == vramfit::recorder::kCuda) {
     if (vramfit::recorder::Recorder* recorder = vramfit::recorder::recorder()) {
       vramfit::recorder::look_at_real_cards();

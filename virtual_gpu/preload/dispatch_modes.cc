@@ -4,6 +4,7 @@
 // the memory of a job without it. Whoever dispatches to modes is told the truth: libtorch_python.so.
 #include <dlfcn.h>
 #include <link.h>
+#include <vramfit/c10_names.h>
 
 #include <array>
 #include <atomic>
@@ -38,9 +39,8 @@ struct Entry {
 // c10::impl::TorchDispatchModeTLS: the modes of the calling thread. Its entries are std::shared_ptr, whose first word
 // is the pointer.
 struct Stack {
-  int64_t (*length)() = c10_function<int64_t (*)()>("_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv");
-  Entry* const& (*at)(int64_t) =
-      c10_function<Entry* const& (*)(int64_t)>("_ZN3c104impl20TorchDispatchModeTLS12get_stack_atEl");
+  int64_t (*length)() = c10_function<int64_t (*)()>(VF_C10_MODE_STACK_LENGTH);
+  Entry* const& (*at)(int64_t) = c10_function<Entry* const& (*)(int64_t)>(VF_C10_MODE_STACK_AT);
 
   [[nodiscard]] bool is_there() const { return length != nullptr && at != nullptr; }
 };
@@ -118,7 +118,7 @@ namespace c10::impl {
 VF_EXPORT bool dispatch_mode_enabled();
 
 bool dispatch_mode_enabled() {
-  static const auto kReal = c10_function<bool (*)()>("_ZN3c104impl21dispatch_mode_enabledEv");
+  static const auto kReal = c10_function<bool (*)()>(VF_C10_DISPATCH_MODE_ENABLED);
   if (!kReal()) return false;
   if (own_classes.front().load(std::memory_order_acquire) == nullptr) return true;
   const auto caller = reinterpret_cast<uintptr_t>(__builtin_return_address(0));

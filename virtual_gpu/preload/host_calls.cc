@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <vramfit/c10_names.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -56,13 +57,13 @@ VF_EXPORT void free_cpu(void* address);
 
 void* alloc_cpu(size_t bytes) {
   if (void* own = host::allocate(bytes)) return own;
-  static const auto kReal = reinterpret_cast<void* (*)(size_t)>(c10_function("_ZN3c109alloc_cpuEm"));
+  static const auto kReal = reinterpret_cast<void* (*)(size_t)>(c10_function(VF_C10_ALLOC_CPU));
   return kReal(bytes);
 }
 
 void free_cpu(void* address) {
   if (address != nullptr && host::release(address)) return;
-  static const auto kReal = reinterpret_cast<void (*)(void*)>(c10_function("_ZN3c108free_cpuEPv"));
+  static const auto kReal = reinterpret_cast<void (*)(void*)>(c10_function(VF_C10_FREE_CPU));
   kReal(address);
 }
 }  // namespace c10
