@@ -2,7 +2,7 @@ vramfit_room(plan
   SOURCES advice.cc floor_proof.cc cause.cc checkpointing.cc evaluation.cc forecast.cc hardware.cc measured_shares.cc plan_check.cc promise.cc setting_check.cc several_cards.cc
     recompute/bound.cc recompute/played_peak.cc recompute/repeat_sets.cc recompute/solver.cc recompute/step_peak.cc
     search/candidate.cc search/front.cc search/largest_batch.cc search/open_candidates.cc search/predicted_needs.cc
-    search/search.cc
+    search/search.cc search/trials.cc
     stream/accumulation.cc stream/asked.cc stream/between.cc stream/last_uses.cc stream/module_runs.cc stream/offloads.cc stream/player.cc stream/repeats.cc stream/reshape.cc stream/spliced.cc stream/weight_copies.cc stream/without_graph.cc
     techniques/allocator.cc techniques/attention.cc techniques/autocast.cc techniques/checkpoint.cc techniques/effective_batch.cc
     techniques/chunked_loss.cc techniques/empty_cache.cc techniques/gather_on_cpu.cc techniques/half_evaluation.cc techniques/half_weights.cc techniques/int8_weights.cc techniques/lora.cc techniques/micro_batch.cc

@@ -1,17 +1,14 @@
 #include "plan/search/search.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
-#include "plan/search/open_candidates.h"
-#include "plan/search/predicted_needs.h"
+#include "plan/search/trials.h"
 
 namespace vramfit::plan {
 namespace {
 
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr int kRunsForRoom = 3;
 constexpr int kRunsToTrust = 4;  // plans in the order of the forecast, before the one that frees most is run
 constexpr double kFurther =
@@ -25,6 +22,7 @@ constexpr int kRunsInDoubt = 2;
 constexpr double kThinkable = 3, kDoubtShare = 5;
 constexpr int kRunsToLeaveOut = 3;
 
+// The stages in which candidates are run: search.h.
 class Search {
  public:
   Search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,
@@ -32,116 +30,29 @@ class Search {
       : job_(job),
         target_(target),
         axes_(axes),
-        prover_(prover),
         options_(options),
-        clock_(clock),
-        on_trial_(on_trial),
-        started_ns_(clock.now_ns()),
-        candidates_(build_candidates(job, target, axes)),
-        needs_(job, target, axes, candidates_, options, clock),
-        open_(job, target, axes, candidates_) {
-    result_.candidates = candidates_.size();
-  }
+        trials_(job, target, axes, prover, options, clock, on_trial),
+        candidates_(trials_.candidates()),
+        needs_(trials_.needs()),
+        open_(trials_.open()),
+        result_(trials_.result()) {}
 
   SearchResult run() {
     open_.learn_from_job();
     try_mends();
-    if (best_ == kNone) secure();
-    if (best_ != kNone) improve();
-    if (best_ != kNone) leave_out_what_is_not_needed();
-    if (best_ != kNone) doubt_forecast();
-    if (best_ != kNone && options_.makes_room) make_room();
-    const bool cheapest_known = !stopped_ && best_ != kNone;
+    if (!trials_.has_best()) secure();
+    if (trials_.has_best()) improve();
+    if (trials_.has_best()) leave_out_what_is_not_needed();
+    if (trials_.has_best()) doubt_forecast();
+    if (trials_.has_best() && options_.makes_room) make_room();
+    const bool cheapest_known = !trials_.is_over() && trials_.has_best();
     if (cheapest_known) widen();
-    result_.ending = ending(cheapest_known);
+    result_.ending = trials_.ending(cheapest_known);
     result_.ruled_out = open_.count_closed_without_run();
     return std::move(result_);
   }
 
  private:
-  double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
-
-  bool may_run() {
-    if (stopped_) return false;
-    if (elapsed() + longest_run_ <= options_.budget_seconds) return true;
-    stopped_ = true;
-    result_.ending = Ending::kBudgetUsed;
-    return false;
-  }
-
-  Ending ending(bool cheapest_known) const {
-    if (result_.error) return result_.ending;
-    if (cheapest_known) return Ending::kCheapestProven;
-    if (stopped_) return Ending::kBudgetUsed;
-    return is_anything_unknown() ? Ending::kNothingProven : Ending::kNothingFits;
-  }
-
-  // Whether some candidate is left of which nobody knows that it does not fit: it did not run out of memory itself, and
-  // frees more than all that did.
-  bool is_anything_unknown() const {
-    std::vector<const Candidate*> unknown;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (open_.is_unproven(i)) unknown.push_back(&candidates_[i]);
-    }
-    for (const PlanTrial& trial : result_.trials) {
-      const Outcome outcome = trial.proof.outcome;
-      if (outcome != Outcome::kOutOfMemory && outcome != Outcome::kRefused) unknown.push_back(&trial.candidate);
-    }
-    for (const PlanTrial& trial : result_.trials) {
-      if (trial.proof.outcome != Outcome::kOutOfMemory) continue;
-      std::erase_if(unknown, [&](const Candidate* candidate) { return is_at_most(*candidate, trial.candidate); });
-    }
-    return !unknown.empty();
-  }
-
-  // Runs one candidate, and rules out or settles what follows from the result. False: it did not fit, or could not run.
-  bool try_candidate(std::size_t index, std::string_view stage) {
-    Explained explained = explain(job_, target_, axes_, candidates_[index], &needs_.player());
-    if (on_trial_) on_trial_(explained.plan, explained.outlook, result_.trials.size(), stage);
-    const double before = elapsed();
-    base::Result<Proof> proof = prover_.prove(explained.plan, options_.budget_seconds - before);
-    if (!proof) {
-      stopped_ = true;
-      result_.error = proof.error();
-      result_.ending = proof.error().code == base::ErrorCode::kInterrupted ? Ending::kInterrupted : Ending::kFailed;
-      return false;
-    }
-    longest_run_ = std::max(longest_run_, elapsed() - before);
-    open_.set_tried(index);
-    draw_conclusions(index, *proof);
-    result_.trials.push_back({candidates_[index], std::move(explained.plan), std::move(explained.outlook),
-                              std::move(explained.consequences), std::move(*proof)});
-    if (best_ == index) result_.best = result_.trials.size() - 1;
-    return result_.trials.back().proof.outcome == Outcome::kFits;
-  }
-
-  void draw_conclusions(std::size_t index, const Proof& proof) {
-    switch (proof.outcome) {
-      case Outcome::kFits:
-        if (best_ == kNone || index < best_) best_ = index;
-        break;
-      case Outcome::kOutOfMemory:
-        open_.rule_out_weaker(proof.phase, index, needs_);
-        break;
-      case Outcome::kBorderline:
-        open_.leave_unproven_below(index);
-        break;
-      case Outcome::kRefused:
-        open_.rule_out_refused(candidates_[index], proof.refused);
-        break;
-      case Outcome::kTimedOut:
-        // It was ended because the whole budget was used: that says nothing about the plan.
-        if (elapsed() >= options_.budget_seconds) {
-          stopped_ = true;
-          break;
-        }
-        [[fallthrough]];
-      case Outcome::kFailed:
-        open_.leave_unproven_above(candidates_[index], proof.refused);
-        break;
-    }
-  }
-
   // Techniques that put a fault of the script right come first, each by itself: the mildest option that fits is looked
   // for by bisection.
   void try_mends() {
@@ -150,8 +61,8 @@ class Search {
       const std::vector<std::size_t> chain = find_chain(axis);
       std::size_t low = 0, high = chain.size();  // chain[high] fits, chain[low - 1] does not
       std::size_t probe = find_predicted(chain, low, high);
-      while (low < high && open_.is_open(chain[probe]) && may_run()) {
-        if (try_candidate(chain[probe], "one change")) {
+      while (low < high && open_.is_open(chain[probe]) && trials_.may_run()) {
+        if (trials_.try_candidate(chain[probe], "one change")) {
           high = probe;
         } else {
           low = probe + 1;
@@ -164,12 +75,12 @@ class Search {
 
   // Indices of the candidates that change this axis alone, mildest first.
   std::vector<std::size_t> find_chain(std::size_t axis) const {
-    std::vector<std::size_t> chain(axes_[axis].options.size(), kNone);
+    std::vector<std::size_t> chain(axes_[axis].options.size(), kNoCandidate);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const auto level = candidates_[i].levels[axis];
       if (candidates_[i].changes == 1 && level > 0) chain[level - 1U] = i;
     }
-    std::erase(chain, kNone);  // options that the target does not accept are no candidates
+    std::erase(chain, kNoCandidate);  // options that the target does not accept are no candidates
     return chain;
   }
 
@@ -183,7 +94,7 @@ class Search {
   // The cheapest of the first `end` candidates that is predicted to fit. Each plan that was predicted to fit and did
   // not makes the search more careful: the predictions then have to leave more room.
   std::size_t find_promising(std::size_t end) {
-    return find_first_open(end, [&](std::size_t i) {
+    return trials_.find_first_open(end, [&](std::size_t i) {
       const double needs = static_cast<double>(needs_.of(i).count());
       // A played forecast is near enough to be put to the test as it is: it has no safety to begin with.
       const double further = needs_.error_of_played(i).value_or(kFurther);
@@ -195,11 +106,11 @@ class Search {
   // When nothing promising is left, or the forecast has been wrong a few times, the candidate that frees most is run.
   // If even that does not fit, nothing does; and its failure rules out more than any other's.
   void secure() {
-    for (int run = 1; best_ == kNone && may_run(); ++run) {
-      std::size_t next = run % kRunsToTrust == 0 ? kNone : find_promising(candidates_.size());
-      if (next == kNone) next = find_smallest_open(candidates_.size(), [](std::size_t) { return true; });
-      if (next == kNone) return;
-      if (!try_candidate(next, "combinations")) ++disappointments_;
+    for (int run = 1; !trials_.has_best() && trials_.may_run(); ++run) {
+      std::size_t next = run % kRunsToTrust == 0 ? kNoCandidate : find_promising(candidates_.size());
+      if (next == kNoCandidate) next = trials_.find_smallest_open(candidates_.size(), [](std::size_t) { return true; });
+      if (next == kNoCandidate) return;
+      if (!trials_.try_candidate(next, "combinations")) ++disappointments_;
     }
   }
 
@@ -207,17 +118,19 @@ class Search {
   // fits is the answer. Then the doubtful ones, the strongest first, because its failure rules out many others.
   void improve() {
     while (true) {
-      std::size_t next = find_promising(best_);
-      if (next == kNone)
-        next = find_smallest_open(best_, [&](std::size_t i) { return !needs_.is_hopeless(i) && is_worth_a_run(i); });
-      if (next == kNone || !may_run()) return;
-      if (!try_candidate(next, "cheaper ones")) ++disappointments_;
+      std::size_t next = find_promising(trials_.best());
+      if (next == kNoCandidate)
+        next = trials_.find_smallest_open(trials_.best(),
+                                          [&](std::size_t i) { return !needs_.is_hopeless(i) && is_worth_a_run(i); });
+      if (next == kNoCandidate || !trials_.may_run()) return;
+      if (!trials_.try_candidate(next, "cheaper ones")) ++disappointments_;
     }
   }
 
   // A candidate that is predicted not to fit is run only if people would notice the time that it would save.
   bool is_worth_a_run(std::size_t index) {
-    return needs_.of(index) <= target_.limit || gain_of(candidates_[index], candidates_[best_]) >= options_.noticed;
+    return needs_.of(index) <= target_.limit ||
+           gain_of(candidates_[index], candidates_[trials_.best()]) >= options_.noticed;
   }
 
   // The best plan may have been proven to need far less than was predicted. Plans that leave out some of its changes
@@ -226,14 +139,14 @@ class Search {
   void leave_out_what_is_not_needed() {
     for (int run = 0; run < kRunsToLeaveOut; ++run) {
       const double proven = static_cast<double>(result_.trials[*result_.best].proof.peak_device.count());
-      const double predicted = static_cast<double>(needs_.of(best_).count());
-      const std::size_t next = find_first_open(best_, [&](std::size_t i) {
+      const double predicted = static_cast<double>(needs_.of(trials_.best()).count());
+      const std::size_t next = trials_.find_first_open(trials_.best(), [&](std::size_t i) {
         const double more = std::max(static_cast<double>(needs_.of(i).count()) - predicted, 0.0);
-        return is_part_of(candidates_[i], candidates_[best_]) &&
+        return is_part_of(candidates_[i], candidates_[trials_.best()]) &&
                proven + more <= static_cast<double>(target_.limit.count()) * (1 - options_.safety);
       });
-      if (next == kNone || !may_run()) return;
-      if (try_candidate(next, "without what is not needed")) improve();
+      if (next == kNoCandidate || !trials_.may_run()) return;
+      if (trials_.try_candidate(next, "without what is not needed")) improve();
     }
   }
 
@@ -245,16 +158,16 @@ class Search {
   // plan or change fewer things. One that fails rules out all that free less.
   void doubt_forecast() {
     for (int run = 0; options_.doubts_forecast && run < kRunsInDoubt; ++run) {
-      const Candidate& best = candidates_[best_];
-      const std::size_t next = find_smallest_open(best_, [&](std::size_t i) {
+      const Candidate& best = candidates_[trials_.best()];
+      const std::size_t next = trials_.find_smallest_open(trials_.best(), [&](std::size_t i) {
         const Candidate& one = candidates_[i];
         return (tier_of(one.effect) < tier_of(best.effect) || one.changes < best.changes) && is_thinkable(i);
       });
-      if (next == kNone || elapsed() + kDoubtShare * longest_run_ > options_.budget_seconds) break;
-      if (!may_run()) return;
-      if (try_candidate(next, "against the forecast")) improve();
+      if (next == kNoCandidate || !trials_.has_time_for(kDoubtShare)) break;
+      if (!trials_.may_run()) return;
+      if (trials_.try_candidate(next, "against the forecast")) improve();
     }
-    result_.only_foreseen = open_.count_open(best_);
+    result_.only_foreseen = open_.count_open(trials_.best());
   }
 
   bool is_thinkable(std::size_t index) {
@@ -265,21 +178,20 @@ class Search {
   // much time that costs no model knows, so a plan with more room takes its place if it costs little more.
   void make_room() {
     double most = static_cast<double>(target_.limit.count()) * (1 - kRoom);
-    for (int run = 0; run < kRunsForRoom && is_tight_candidate(best_); ++run) {
-      const Candidate& tight = candidates_[best_];
+    for (int run = 0; run < kRunsForRoom && is_tight_candidate(trials_.best()); ++run) {
+      const Candidate& tight = candidates_[trials_.best()];
       const std::vector<bool>& touched = open_.axes_of(result_.trials[*result_.best].proof.phase);
-      const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
+      const std::size_t next = trials_.find_first_open(candidates_.size(), [&](std::size_t i) {
         const Candidate& candidate = candidates_[i];
-        return i > best_ && !is_at_most_on(touched, candidate, tight) &&
+        return i > trials_.best() && !is_at_most_on(touched, candidate, tight) &&
                tier_of(candidate.effect) <= std::max(tier_of(tight.effect), Tier::kRounding) &&
                candidate.time_factor <= tight.time_factor * kCostOfRoom &&
                static_cast<double>(needs_.of(i).count()) <= most;
       });
-      if (next == kNone || !may_run()) return;
+      if (next == kNoCandidate || !trials_.may_run()) return;
       most = static_cast<double>(needs_.of(next).count()) * (1 - kRoom);
-      if (try_candidate(next, "with room") && !is_tight_candidate(next)) {
-        best_ = next;
-        result_.best = result_.trials.size() - 1;
+      if (trials_.try_candidate(next, "with room") && !is_tight_candidate(next)) {
+        trials_.prefer_last(next);
       }
     }
   }
@@ -294,15 +206,15 @@ class Search {
   void widen() {
     int wanted = options_.alternatives;
     for (const PlanTrial& trial : result_.trials) wanted -= trial.proof.outcome == Outcome::kFits ? 1 : 0;
-    while (wanted >= 0 && (!options_.runs_alternatives || may_run())) {
-      const std::size_t next = find_first_open(candidates_.size(), [&](std::size_t i) {
+    while (wanted >= 0 && (!options_.runs_alternatives || trials_.may_run())) {
+      const std::size_t next = trials_.find_first_open(candidates_.size(), [&](std::size_t i) {
         return is_another_kind(candidates_[i]) &&
                static_cast<double>(needs_.of(i).count()) <=
                    static_cast<double>(target_.limit.count()) * (1 - options_.safety);
       });
-      if (next == kNone) return;
+      if (next == kNoCandidate) return;
       if (options_.runs_alternatives) {
-        if (try_candidate(next, "alternatives")) --wanted;
+        if (trials_.try_candidate(next, "alternatives")) --wanted;
       } else {
         result_.foreseen.push_back(
             {candidates_[next], explain(job_, target_, axes_, candidates_[next], &needs_.player())});
@@ -310,7 +222,7 @@ class Search {
       }
     }
     // The answer is complete without these. If time ran out here, the search has still come to its end.
-    if (!result_.error) stopped_ = false;
+    if (!result_.error) trials_.end_well();
   }
 
   bool contains(const Candidate& larger, const Candidate& smaller) const {
@@ -329,55 +241,16 @@ class Search {
            std::ranges::none_of(result_.foreseen, holds, &Foreseen::candidate);
   }
 
-  template <typename Predicate>
-  std::size_t find_first_open(std::size_t end, Predicate predicate) const {
-    for (std::size_t i = 0; i < end; ++i) {
-      if (open_.is_open(i) && predicate(i)) return i;
-    }
-    return kNone;
-  }
-
-  // Of the first `end` candidates (the cheapest) the open one that is predicted to need least. Of several that need the
-  // same, the one that changes most in the phase where memory ran out: if it fails, the others are ruled out.
-  template <typename Predicate>
-  std::size_t find_smallest_open(std::size_t end, Predicate predicate) {
-    std::size_t smallest = kNone;
-    for (std::size_t i = 0; i < end; ++i) {
-      if (!open_.is_open(i) || !predicate(i)) continue;
-      if (smallest == kNone || is_stronger(i, smallest)) smallest = i;
-    }
-    return smallest;
-  }
-
-  bool is_stronger(std::size_t left, std::size_t right) {
-    if (needs_.of(left) != needs_.of(right)) return needs_.of(left) < needs_.of(right);
-    const bool is_known = std::ranges::find(open_.matters(), true) != open_.matters().end();
-    const auto sum = [&](std::size_t one) {
-      int levels = 0;
-      for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-        if (!is_known || open_.matters()[axis]) levels += candidates_[one].levels[axis];
-      }
-      return levels;
-    };
-    return sum(left) > sum(right);
-  }
-
   const model::Job& job_;
   const Target& target_;
   const std::vector<Axis>& axes_;
-  Prover& prover_;
   const SearchOptions& options_;
-  const base::Clock& clock_;
-  const OnTrial& on_trial_;
-  const std::int64_t started_ns_;
-  const std::vector<Candidate> candidates_;  // cheapest first: an index is also a rank
-  PredictedNeeds needs_;
-  OpenCandidates open_;
-  std::size_t best_ = kNone;
+  Trials trials_;
+  const std::vector<Candidate>& candidates_;
+  PredictedNeeds& needs_;
+  OpenCandidates& open_;
+  SearchResult& result_;
   int disappointments_ = 0;
-  double longest_run_ = 0;
-  bool stopped_ = false;
-  SearchResult result_;
 };
 
 }  // namespace
