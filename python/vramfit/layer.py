@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import signal
-from typing import Any
+
+from vramfit.contract import asked
 
 _MAX_REASON = 4096
 _PR_SET_PDEATHSIG = 1
@@ -14,18 +15,18 @@ class Refused(Exception):
     """The layer could not be entered; the text says why. The process must end."""
 
 
-def enter(request: dict[str, Any] | None) -> None:
-    """`request` is the job's "layer": {"library", "spec"}, or None where it has none. One thread only."""
+def enter(request: asked.EnteredLayer | None) -> None:
+    """None where the job has none. One thread only."""
     if not request:
         return
     reason = ctypes.create_string_buffer(_MAX_REASON)
     try:
-        enter_layer = ctypes.CDLL(request["library"]).vramfit_enter_layer
+        enter_layer = ctypes.CDLL(request.library).vramfit_enter_layer
     except (OSError, AttributeError) as error:
         raise Refused(str(error)) from error
     enter_layer.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
     enter_layer.restype = ctypes.c_int
-    if enter_layer(str(request["spec"]).encode("utf-8", "surrogateescape"), reason, _MAX_REASON) != 0:
+    if enter_layer(request.spec.encode("utf-8", "surrogateescape"), reason, _MAX_REASON) != 0:
         raise Refused(reason.value.decode(errors="replace"))
 
 

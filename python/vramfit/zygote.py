@@ -2,25 +2,18 @@
 
     python -c "from vramfit import zygote; zygote.main()" FD
 
-reads requests from the socket FD, one JSON object a line, and answers each when its job has ended, in the order of
-ending:
-
-    {"id", "argv", "cwd", "env", "stdin_path", "stdout_path", "stderr_path", "run_as": "script" | "module",
-     "timeout": seconds | null,
-     "patience": seconds | null, as "timeout", but what the job waits for a processor does not count,
-     "grace": seconds from SIGTERM to SIGKILL at the time limit, "layer": {"library", "spec"} | null}
-    {"id", "exit_code" or "signal", "timed_out", "wall_seconds", "waited_seconds": of these for a processor,
-     "cpu_seconds", "maxrss": KiB}, and "refused" where the job could not enter its layer and did not run
+reads requests (`asked.WarmRequest`) from the socket FD, one JSON object a line, and answers each (`told.WarmAnswer`)
+when its job has ended, in the order of ending.
 
     python -c "from vramfit import zygote; zygote.main()" listen FD
 
 is one that several vramfits share, as those of a run of tests do: FD listens, each connection brings requests, and a
 job whose connection closes is killed. It ends when its own stdin does. With a request come the job's stdin, stdout and
-stderr, and {"shared": {"python", "flags"}}.
+stderr, and which Python it has to be.
 
-A job that would go another way in a process of its own does not run here. Its answer is {"id", "unsuitable": why}.
+A job that would go another way in a process of its own does not run here: it is "unsuitable".
 
-`env` is the job's whole environment. Jobs may overlap. The parent never touches CUDA: a fork could not use it then, and
+Jobs may overlap. The parent never touches CUDA: a fork could not use it then, and
 the ledger of a job is only known in its fork. Modules of well-known libraries that a job imported are imported here
 too, while nothing runs, so that the next job finds them: where every name that the job imported means the same file
 here, which never has the job's own folder on its path. A job whose folder has a module of a name that is imported here
@@ -43,6 +36,8 @@ import time
 from typing import Any
 
 from vramfit import layer, zygote_fork
+from vramfit.contract import asked, told
+from vramfit.contract.fields import plain, read
 from vramfit.private import torch as of_torch
 from vramfit.zygote_fork import MAX_PRELOADED, PRELOADED
 from vramfit.zygote_jobs import Connection, Job, kill_group, read_left
@@ -136,15 +131,15 @@ class Zygote:
         while b"\n" in connection.received:
             line, _, connection.received = connection.received.partition(b"\n")
             if line.strip():
-                self._start(connection, json.loads(line))
+                self._start(connection, read(asked.WarmRequest, json.loads(line)))
             for number in connection.files:
                 os.close(number)
             connection.files = []
         return bool(data)
 
-    def _start(self, connection: Connection, request: dict[str, Any]) -> None:
+    def _start(self, connection: Connection, request: asked.WarmRequest) -> None:
         if unsuitable := self._why_not(request, connection.files):
-            self._send(connection, {"id": request.get("id"), "unsuitable": unsuitable})
+            self._send(connection, told.WarmAnswer(id=request.id, unsuitable=unsuitable))
             return
         modules = os.memfd_create("vramfit-modules")
         before = frozenset(sys.modules)
@@ -157,30 +152,30 @@ class Zygote:
             os.setpgid(pid, pid)
         except OSError:  # the child has done it, or is gone
             pass
-        limits = request.get("timeout"), request.get("grace", 0.0)
-        job = Job(connection, request.get("id"), pid, time.monotonic(), *limits, modules)
-        job.patience = request.get("patience")
+        limits = request.timeout, request.grace
+        job = Job(connection, request.id, pid, time.monotonic(), *limits, modules)
+        job.patience = request.patience
         self._jobs.append(job)
 
-    def _why_not(self, request: dict[str, Any], files: list[int]) -> str:
+    def _why_not(self, request: asked.WarmRequest, files: list[int]) -> str:
         """Why a job would go another way in a process of its own; empty: it would not."""
         if hidden := zygote_fork.hidden_from(request):
             return f"its folder has a module of its own named {', '.join(hidden)}"
-        if not (shared := request.get("shared")):
+        if not (shared := request.shared):
             return ""
-        if shared["python"] != sys.executable or shared["flags"]:
-            return f"{shared['python']} {' '.join(shared['flags'])} is another interpreter"
+        if shared.python != sys.executable or shared.flags:
+            return f"{shared.python} {' '.join(shared.flags)} is another interpreter"
         if any(os.isatty(number) for number in files):
             return "it has a terminal"
-        asked = request["env"]
+        own = request.env
         names = sorted(
             name
-            for name in asked.keys() | self._environment.keys()
-            if name not in _OF_A_JOB and asked.get(name) != self._environment.get(name)
+            for name in own.keys() | self._environment.keys()
+            if name not in _OF_A_JOB and own.get(name) != self._environment.get(name)
         )
         return f"its environment differs: {', '.join(names)}" if names else ""
 
-    def _become(self, request: dict[str, Any], streams: list[int], modules: int, before: frozenset[str]) -> None:
+    def _become(self, request: asked.WarmRequest, streams: list[int], modules: int, before: frozenset[str]) -> None:
         """In the fork: turns into the job, and never returns."""
         code = 1
         refused = ""
@@ -220,17 +215,21 @@ class Zygote:
             if job.connection not in self._connections:
                 os.close(job.modules)
                 continue
-            answer: dict[str, Any] = {"id": job.id, "timed_out": job.timed_out, "wall_seconds": seconds}
-            answer["waited_seconds"] = job.waited
-            answer["cpu_seconds"] = usage.ru_utime + usage.ru_stime
-            answer["maxrss"] = usage.ru_maxrss
+            answer = told.WarmAnswer(
+                id=job.id,
+                timed_out=job.timed_out,
+                wall_seconds=seconds,
+                waited_seconds=job.waited,
+                cpu_seconds=usage.ru_utime + usage.ru_stime,
+                maxrss=usage.ru_maxrss,
+            )
             if os.WIFSIGNALED(status):
-                answer["signal"] = os.WTERMSIG(status)
+                answer.signal = os.WTERMSIG(status)
             else:
-                answer["exit_code"] = os.WEXITSTATUS(status)
+                answer.exit_code = os.WEXITSTATUS(status)
             left = read_left(job.modules)
             if left.get("refused"):
-                answer["refused"] = left["refused"]
+                answer.refused = left["refused"]
             self._wanted = self._to_import(left)
             self._send(job.connection, answer)
 
@@ -242,9 +241,9 @@ class Zygote:
         new = (name for name in left.get("modules", ()) if name not in sys.modules)
         return [name for name in new if name.partition(".")[0] in allowed][:MAX_PRELOADED]
 
-    def _send(self, connection: Connection, answer: dict[str, Any]) -> None:
+    def _send(self, connection: Connection, answer: told.WarmAnswer) -> None:
         try:
-            connection.socket.sendall(json.dumps(answer).encode() + b"\n")
+            connection.socket.sendall(json.dumps(answer, default=plain).encode() + b"\n")
         except OSError:  # nobody listens any more; the loop ends at its next read
             pass
 

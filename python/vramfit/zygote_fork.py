@@ -8,9 +8,9 @@ import pkgutil
 import sys
 import tempfile
 import types
-from typing import Any
 
 from vramfit import layer
+from vramfit.contract import asked
 from vramfit.private import python as of_python
 
 # Importing these ahead of a job has no effect of its own: no threads, no network, no output.
@@ -22,17 +22,17 @@ PRELOADED = frozenset({
 MAX_PRELOADED = 4000
 
 
-def first_on_path(request: dict[str, Any]) -> str | None:
+def first_on_path(request: asked.WarmRequest) -> str | None:
     """The folder that Python itself would put first on the path of such a job."""
     if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
         return None
-    cwd = os.path.realpath(request["cwd"])
-    if request.get("run_as") == "module":
+    cwd = os.path.realpath(request.cwd)
+    if request.run_as == "module":
         return cwd
-    return os.path.dirname(os.path.realpath(os.path.join(cwd, str(request["argv"][0]))))
+    return os.path.dirname(os.path.realpath(os.path.join(cwd, request.argv[0])))
 
 
-def hidden_from(request: dict[str, Any]) -> list[str]:
+def hidden_from(request: asked.WarmRequest) -> list[str]:
     """Modules that the job's own folder has, and that its fork would find imported from elsewhere."""
     if (folder := first_on_path(request)) is None:
         return []
@@ -46,22 +46,22 @@ def origin(name: str) -> str | None:
     return getattr(getattr(module, "__spec__", None), "origin", None) or getattr(module, "__file__", None)
 
 
-def enter_place(request: dict[str, Any], streams: list[int]) -> None:
+def enter_place(request: asked.WarmRequest, streams: list[int]) -> None:
     """The job's environment, folder and output, and the plan that its environment names."""
     os.environ.clear()
-    os.environ.update(request.get("env") or {})
+    os.environ.update(request.env)
     tempfile.tempdir = None  # it is of the environment, and was perhaps asked for already
-    os.chdir(request["cwd"])
+    os.chdir(request.cwd)
     if streams:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
     else:
-        _redirect(request.get("stdin_path") or "/dev/null", os.O_RDONLY | os.O_NOCTTY, 0)
+        _redirect(request.stdin_path or "/dev/null", os.O_RDONLY | os.O_NOCTTY, 0)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        _redirect(request.get("stdout_path") or "/dev/null", flags, 1)
-        _redirect(request.get("stderr_path") or "/dev/null", flags, 2)
-    layer.enter(request.get("layer"))
+        _redirect(request.stdout_path or "/dev/null", flags, 1)
+        _redirect(request.stderr_path or "/dev/null", flags, 2)
+    layer.enter(request.layer)
     layer.die_with_parent()
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     from vramfit import install
@@ -75,13 +75,13 @@ def _redirect(path: str, flags: int, number: int) -> None:
     os.close(opened)
 
 
-def run(request: dict[str, Any]) -> int:
+def run(request: asked.WarmRequest) -> int:
     """Runs the job as Python would run it as its main program. Returns its exit code."""
-    argv = [str(word) for word in request["argv"]]
+    argv = request.argv
     if (folder := first_on_path(request)) is not None:
         sys.path[0] = folder
     try:
-        if request.get("run_as") == "module":
+        if request.run_as == "module":
             import runpy
 
             sys.argv = argv

@@ -27,7 +27,7 @@ class Job:
     """One running fork."""
 
     connection: Connection
-    id: Any
+    id: int
     pid: int
     started: float
     timeout: float | None
@@ -38,7 +38,6 @@ class Job:
     looked: float = 0.0
     timed_out: bool = False
     ended_at: float = 0.0  # when it was told to end
-    answer: dict[str, Any] = field(default_factory=dict)
 
     def is_over(self, seconds: float) -> bool:
         """Its time is up."""

@@ -1,37 +1,25 @@
 #include "ingest/patch_file.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "ingest/told_json.h"
 
 namespace vramfit::ingest {
 namespace {
 
-using nlohmann::json;
-
-std::string text_in(const json& object, const char* name) { return object.at(name).get<std::string>(); }
-
-model::Patch build_patch(const json& root) {
-  model::Patch patch;
-  patch.root = text_in(root, "root");
-  for (const json& file : root.at("files")) {
-    patch.files.push_back(
-        {text_in(file, "path"), text_in(file, "before"), text_in(file, "after"), text_in(file, "diff")});
-  }
-  for (const json& done : root.at("done")) patch.done.push_back(text_in(done, "id"));
-  for (const json& left : root.at("left")) patch.left.push_back({text_in(left, "id"), text_in(left, "text")});
-  return patch;
-}
+namespace told = model::told;
 
 std::vector<std::filesystem::path> answers_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> answers;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("patch.") && name.ends_with(".json")) answers.push_back(entry.path());
+    if (name.starts_with(told::kPatchFileBegin) && name.ends_with(told::kPatchFileEnd)) answers.push_back(entry.path());
   }
   std::ranges::sort(answers);
   return answers;
@@ -40,12 +28,11 @@ std::vector<std::filesystem::path> answers_in(const std::filesystem::path& folde
 }  // namespace
 
 base::Result<model::Patch> parse_patch(std::string_view text, std::string_view name) {
-  try {
-    return build_patch(json::parse(text));
-  } catch (const json::exception& broken) {
-    return base::fail(base::ErrorCode::kCorrupt, "the job left a patch that can't be read", std::string(name),
-                      broken.what());
-  }
+  model::Patch patch;
+  UnreadFields unread;  // a patch is whole or none: it is written over the user's files
+  if (read(json::parse(text, nullptr, /*allow_exceptions=*/false), patch, unread) && unread.count == 0) return patch;
+  return base::fail(base::ErrorCode::kCorrupt, "the job left a patch that can't be read", std::string(name),
+                    fmt::format("{}", fmt::join(unread.names, ", ")));
 }
 
 base::Result<std::optional<model::Patch>> read_patch(const std::filesystem::path& run_folder) {

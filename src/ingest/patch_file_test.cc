@@ -7,8 +7,8 @@
 namespace vramfit::ingest {
 namespace {
 
-constexpr std::string_view kOne = R"({"root": "/job", "done": [{"id": "autocast", "text": ""}],
-  "left": [{"id": "tiles", "text": "it stays with the plan"}],
+constexpr std::string_view kOne = R"({"root": "/job", "done": ["autocast"],
+  "left": [{"id": "tiles", "reason": "it stays with the plan"}],
   "files": [{"path": "/job/train.py", "before": "a\n", "after": "b\n", "diff": "--- a/train.py\n"}]})";
 constexpr std::string_view kNothing = R"({"root": "/job", "done": [], "left": [], "files": []})";
 
@@ -22,7 +22,8 @@ TEST(PatchFile, is_read_in_full) {
 }
 
 TEST(PatchFile, what_is_none_is_an_error) {
-  for (const std::string_view text : {"", "[]", "{}", R"({"root": 1, "done": [], "left": [], "files": []})"}) {
+  for (const std::string_view text : {"", "[]", "{}", R"({"root": 1, "done": [], "left": [], "files": []})",
+                                      R"({"root": "/job", "done": [], "left": [{"id": "tiles"}], "files": []})"}) {
     EXPECT_FALSE(parse_patch(text, "patch.1.json")) << text;
   }
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
+#include "job/asked_json.h"
 #include "job/learned.h"
 #include "job/offline.h"
 #include "job/run_on.h"
@@ -106,9 +108,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (request.patch) environment["VRAMFIT_PATCH"] = "1";
   environment.erase("VRAMFIT_VERIFY");
   if (const auto& first = request.first_steps) {
-    environment["VRAMFIT_VERIFY"] =
-        fmt::format(R"({{"steps": {}, "samples": {}, "group": {}, "outputs": {}, "tokens": {}, "seconds": {:.1f}}})",
-                    first->steps, first->samples, first->group, first->outputs, first->tokens, first->seconds);
+    environment["VRAMFIT_VERIFY"] = base::json_line(write(*first));
   }
   environment.erase("VRAMFIT_PLAN");
   if (request.plan) environment["VRAMFIT_PLAN"] = fs::absolute(*request.plan).string();

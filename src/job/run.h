@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "facts/run_facts.h"
+#include "model/asked.h"
 #include "model/card.h"
 #include "model/layer_workspace.h"
 #include "model/patch.h"
@@ -69,18 +70,9 @@ struct FileWishes {
 };
 
 // For a comparison with another run: what the first optimizer steps do and the first evaluation puts out
-// (training_record.h), and then the end.
-struct FirstSteps {
-  int steps = 4;
-  int samples = 0;  // of which each batch is made; 0: as many as the script asks for
-  int group = 0;    // batch norms take their statistics over so many samples; 0: over all that they are given
-  int outputs = 0;  // forwards of evaluations that are waited for
-  int tokens = 0;   // of each text, about; 0: all
-  // Seconds of the processor after which two steps are enough; 0: all of them are taken. Whoever else uses the machine
-  // must not decide how much is compared.
-  double seconds = 0;
-  friend bool operator==(const FirstSteps&, const FirstSteps&) = default;
-};
+// (training_record.h), and then the end. Its seconds are the processor's: whoever else uses the machine must not decide
+// how much is compared.
+using FirstSteps = model::asked::FirstSteps;
 
 struct RunRequest {
   std::vector<CardChoice> cards;                      // empty with `real`

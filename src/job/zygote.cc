@@ -10,19 +10,21 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
+#include "ingest/warm_answer.h"
 #include "isolate/descriptors.h"
+#include "job/asked_json.h"
 
 namespace vramfit::job {
 
 using base::ErrorCode;
 using base::Result;
-using nlohmann::json;
+using model::told::WarmAnswer;
+namespace asked = model::asked;
 
 Zygote::Zygote(Zygote&& other) noexcept
     : process_(std::exchange(other.process_, -1)),
@@ -111,20 +113,17 @@ Result<std::string> Zygote::read_line(const base::Tick& tick, std::optional<doub
 namespace {
 
 std::string request_line(const ZygoteJob& job, int id, bool is_shared) {
-  json request = {{"id", id},
-                  {"argv", job.command.argv},
-                  {"cwd", job.folder},
-                  {"env", job.environment},
-                  {"stdin_path", job.input},
-                  {"stdout_path", job.output},
-                  {"stderr_path", job.output},
-                  {"run_as", job.command.is_module ? "module" : "script"}};
-  request["layer"] = job.layer.empty() ? json(nullptr) : json{{"library", job.layer_library}, {"spec", job.layer}};
-  request["grace"] = job.grace_seconds;
-  if (is_shared) request["shared"] = {{"python", job.command.python}, {"flags", job.command.flags}};
-  request["timeout"] = job.timeout_seconds ? json(*job.timeout_seconds) : json(nullptr);
-  request["patience"] = job.patient_seconds ? json(*job.patient_seconds) : json(nullptr);
-  return base::json_line(request) + "\n";
+  asked::WarmRequest request{.id = id, .argv = job.command.argv, .cwd = job.folder};
+  request.env = {job.environment.begin(), job.environment.end()};
+  request.stdin_path = job.input;
+  request.stdout_path = request.stderr_path = job.output;
+  request.run_as = job.command.is_module ? asked::RunAs::kModule : asked::RunAs::kScript;
+  request.timeout = job.timeout_seconds;
+  request.patience = job.patient_seconds;
+  request.grace = job.grace_seconds;
+  if (!job.layer.empty()) request.layer = {.library = job.layer_library, .spec = job.layer};
+  if (is_shared) request.shared = {.python = job.command.python, .flags = job.command.flags};
+  return base::json_line(write(request)) + "\n";
 }
 
 bool send_all(int socket, std::string_view text) {
@@ -144,24 +143,18 @@ bool send_request(int socket, std::string_view line, bool has_our_streams) {
   return sent && send_all(socket, line.substr(1));
 }
 
-std::optional<int> number_in(const json& answer, const char* name) {
-  const auto field = answer.find(name);
-  return field != answer.end() && field->is_number_integer() ? std::optional(field->get<int>()) : std::nullopt;
-}
-
 }  // namespace
 
-Result<std::string> Zygote::read_answer(int id, const base::Tick& tick, std::optional<double> limit_seconds) {
+Result<WarmAnswer> Zygote::read_answer(int id, const base::Tick& tick, std::optional<double> limit_seconds) {
   while (true) {
     if (auto known = answers_.extract(id)) return std::move(known.mapped());
-    auto line = read_line(tick, limit_seconds);
-    if (!line) return line;
-    const json answer = json::parse(*line, nullptr, false);
-    const auto of = answer.is_object() ? number_in(answer, "id") : std::nullopt;
-    if (!of || *of <= 0 || *of > last_id_) {
+    const auto line = read_line(tick, limit_seconds);
+    if (!line) return std::unexpected(line.error());
+    WarmAnswer answer = ingest::read_warm_answer(*line);
+    if (answer.id <= 0 || answer.id > last_id_) {
       return base::fail(ErrorCode::kCorrupt, "the warm Python process gave an answer that makes no sense: " + *line);
     }
-    answers_.insert_or_assign(*of, std::move(*line));
+    answers_.insert_or_assign(answer.id, std::move(answer));
   }
 }
 
@@ -185,24 +178,19 @@ Result<base::Ended> Zygote::wait(int id, const ZygoteJob& job, const base::Tick&
   std::optional<double> limit;
   if (job.patient_seconds) limit = *job.patient_seconds * kMostPatience + kGraceSeconds;
   if (job.timeout_seconds) limit = std::min(limit.value_or(1e9), *job.timeout_seconds + kGraceSeconds);
-  const auto line = read_answer(id, tick, limit);
-  if (!line) return std::unexpected(line.error());
-  const json answer = json::parse(*line, nullptr, false);
-  if (const auto other = answer.find("unsuitable"); other != answer.end() && other->is_string()) {
-    return base::fail(ErrorCode::kUnsupported, other->get<std::string>());
-  }
-  if (const auto refused = answer.find("refused"); refused != answer.end() && refused->is_string()) {
-    return base::fail(ErrorCode::kSystem, refused->get<std::string>());
-  }
+  const auto answer = read_answer(id, tick, limit);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->unsuitable) return base::fail(ErrorCode::kUnsupported, *answer->unsuitable);
+  if (answer->refused) return base::fail(ErrorCode::kSystem, *answer->refused);
   base::Ended ended;
-  ended.exit_code = number_in(answer, "exit_code");
-  ended.signal = number_in(answer, "signal");
+  if (answer->exit_code) ended.exit_code = static_cast<int>(*answer->exit_code);
+  if (answer->signal) ended.signal = static_cast<int>(*answer->signal);
   if (!ended.exit_code && !ended.signal) ended.exit_code = 1;
-  ended.timed_out = answer.value("timed_out", false);
-  ended.wall_seconds = answer.value("wall_seconds", 0.0);
-  ended.waited_seconds = answer.value("waited_seconds", 0.0);
-  ended.cpu_seconds = answer.value("cpu_seconds", 0.0);
-  ended.peak_resident_bytes = answer.value("maxrss", std::int64_t{0}) * 1024;  // ru_maxrss: KiB
+  ended.timed_out = answer->timed_out;
+  ended.wall_seconds = answer->wall_seconds;
+  ended.waited_seconds = answer->waited_seconds;
+  ended.cpu_seconds = answer->cpu_seconds;
+  ended.peak_resident_bytes = answer->maxrss * 1024;
   return ended;
 }
 

@@ -1,15 +1,10 @@
 // A Python process that has imported torch once and runs each job in a fork of itself (python/vramfit/zygote.py).
 //
-// Requests and answers are JSON, one object a line, over a socket pair:
-//   -> {"id", "argv", "cwd", "env", "stdout_path", "stderr_path", "run_as": "script"|"module", "timeout",
-//       "patience", "grace", "layer": null | {"library", "spec"}}
-//   <- {"id", "exit_code" | "signal", "wall_seconds", "waited_seconds", "cpu_seconds", "maxrss", "timed_out"},
-//   "refused"
-//      if it could not enter its layer
+// Requests and answers are JSON, one object a line, over a socket pair: asked::WarmRequest and told::WarmAnswer of
+// docs/notes.md.
 //
-// One that several vramfits share listens at a socket. Its requests also have {"shared": {"python", "flags"}}, and
-// bring stdin, stdout and stderr where the job is to have them. What it could not run as a new process would is
-// "unsuitable".
+// One that several vramfits share listens at a socket. Its requests say which Python they want, and bring stdin, stdout
+// and stderr where the job is to have them. What it could not run as a new process would is "unsuitable".
 #ifndef VRAMFIT_JOB_ZYGOTE_H
 #define VRAMFIT_JOB_ZYGOTE_H
 
@@ -24,6 +19,7 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "job/python_command.h"
+#include "model/told.h"
 
 namespace vramfit::job {
 
@@ -62,13 +58,14 @@ class Zygote {
  private:
   Zygote(pid_t process, base::FileDescriptor socket) : process_(process), socket_(std::move(socket)) {}
   base::Result<std::string> read_line(const base::Tick& tick, std::optional<double> limit_seconds);
-  base::Result<std::string> read_answer(int id, const base::Tick& tick, std::optional<double> limit_seconds);
+  base::Result<model::told::WarmAnswer> read_answer(int id, const base::Tick& tick,
+                                                    std::optional<double> limit_seconds);
 
   pid_t process_ = -1;
   base::FileDescriptor socket_;
   std::string received_;
   int last_id_ = 0;
-  std::map<int, std::string> answers_;  // of jobs that nobody has waited for yet
+  std::map<std::int64_t, model::told::WarmAnswer> answers_;  // of jobs that nobody has waited for yet
 };
 
 // VRAMFIT_WARM: where the zygote listens that this vramfit and others share. Tests have one for all their runs.

@@ -70,6 +70,21 @@ TEST_F(ZygoteTest, a_jobs_answer_is_read_and_its_request_complete) {
   EXPECT_EQ(request["run_as"], "script");
   EXPECT_EQ(request["env"]["A"], "b");
   EXPECT_EQ(request["timeout"], 5);
+  EXPECT_TRUE(request["layer"].is_null() && request["shared"].is_null() && request["patience"].is_null());
+}
+
+TEST_F(ZygoteTest, a_job_is_told_its_layer_and_one_that_can_not_enter_it_did_not_run) {
+  auto zygote = start(R"(echo '{"id": 1, "exit_code": 1, "refused": "no overlay"}' >&4; sleep 5)");
+  ASSERT_TRUE(zygote);
+  ZygoteJob layered = job();
+  layered.layer = "spec";
+  layered.layer_library = "/lib/layer.so";
+  const auto ended = zygote->run(layered, {});
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().what, "no overlay");
+  const auto request = nlohmann::json::parse(*base::read_file(request_file()));
+  EXPECT_EQ(request["layer"]["library"], "/lib/layer.so");
+  EXPECT_EQ(request["layer"]["spec"], "spec");
 }
 
 TEST_F(ZygoteTest, a_job_that_was_killed_has_a_signal_and_no_exit_code) {

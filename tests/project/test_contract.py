@@ -44,11 +44,11 @@ def test_a_note_is_written_with_its_kind_and_what_is_in_it(contract: ModuleType)
     }
 
 
-def made_notes(path: Path) -> Iterator[tuple[str, set[str]]]:
-    """The class and the fields of each note that a module makes: `said.Cut(what=...)`."""
+def made_notes(path: Path, of: str = "said") -> Iterator[tuple[str, set[str]]]:
+    """The class and the fields of each note that a module makes: `said.Cut(what=...)`. `of="told"`: of told.py."""
     for node in ast.walk(ast.parse(path.read_text())):
         is_said = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if is_said and isinstance(node.func.value, ast.Name) and node.func.value.id == "said":
+        if is_said and isinstance(node.func.value, ast.Name) and node.func.value.id == of:
             is_named = not node.args and all(word.arg for word in node.keywords)
             assert is_named, f"{path.name}:{node.lineno}: fields have names, whose types mypy sees"
             yield node.func.attr, {word.arg for word in node.keywords if word.arg is not None}
@@ -67,15 +67,15 @@ def test_every_note_that_the_hooks_make_is_one_of_the_contract(root: Path, contr
     assert len(made) > 40 and notes - made - by_others == {"ModuleGradients", "ModuleStates"}, "nobody makes these"
 
 
-def class_of(node: ast.AST | None) -> str | None:
+def class_of(node: ast.AST | None, of: str = "said") -> str | None:
     """Of `said.Cut(...)`, and of the annotations `said.Cut` and `said.Cut | None`."""
     node = node.func if isinstance(node, ast.Call) else node
     found = [part for part in ast.walk(node) if isinstance(part, ast.Attribute)] if node is not None else []
-    is_said = len(found) == 1 and isinstance(found[0].value, ast.Name) and found[0].value.id == "said"
+    is_said = len(found) == 1 and isinstance(found[0].value, ast.Name) and found[0].value.id == of
     return found[0].attr if is_said else None
 
 
-def filled_later(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def filled_later(tree: ast.Module, of: str = "said") -> Iterator[tuple[str, str]]:
     """Classes and fields that are given a value after the note is made, on a name that a function has for it."""
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
@@ -83,11 +83,11 @@ def filled_later(tree: ast.Module) -> Iterator[tuple[str, str]]:
         bound: dict[str, str | None] = {}
         for node in ast.walk(function):
             if isinstance(node, ast.arg) and node.annotation is not None:
-                bound[node.arg] = class_of(node.annotation)
+                bound[node.arg] = class_of(node.annotation, of)
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                bound[node.target.id] = class_of(node.annotation)
+                bound[node.target.id] = class_of(node.annotation, of)
             elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                made = class_of(node.value)
+                made = class_of(node.value, of)
                 bound.update({target.id: made for target in node.targets if made and isinstance(target, ast.Name)})
         for node in ast.walk(function):
             is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
@@ -95,13 +95,13 @@ def filled_later(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield name, node.attr
 
 
-def written_fields(root: Path) -> dict[str, set[str]]:
+def written_fields(root: Path, of: str = "said") -> dict[str, set[str]]:
     """By class: the fields that hooks fill, when they make it or later."""
     written: dict[str, set[str]] = {}
     for path in (root / "python" / "vramfit").rglob("*.py"):
-        for name, fields in made_notes(path):
+        for name, fields in made_notes(path, of):
             written.setdefault(name, set()).update(fields)
-        for name, field in filled_later(ast.parse(path.read_text())):
+        for name, field in filled_later(ast.parse(path.read_text()), of):
             written.setdefault(name, set()).add(field)
     return written
 
@@ -147,6 +147,57 @@ def test_every_field_is_filled_by_some_hook(root: Path, contract: ModuleType) ->
         if field not in fields
     ]
     assert unwritten == [], "read by vramfit and filled by no hook: they go, or a hook fills them"
+
+
+def test_what_is_told_beside_notes_is_filled_in_full(root: Path, contract: ModuleType) -> None:
+    told = importlib.import_module("vramfit.contract.told")
+    own = {name: set(kind.__annotations__) for name, kind in vars(told).items() if is_own_record(told, kind)}
+    assert {"WarmAnswer", "Patch", "OomReport"} <= own.keys()
+    assert written_fields(root, "told") == own
+    assert told.OOM_REPORT_MARK in own["OomReport"]
+
+
+def is_own_record(module: ModuleType, kind: object) -> bool:
+    return isinstance(kind, type) and kind.__module__ == module.__name__
+
+
+def test_what_is_asked_is_read_with_the_records_in_it_and_with_no_other_key(contract: ModuleType) -> None:
+    asked = importlib.import_module("vramfit.contract.asked")
+    fields = importlib.import_module("vramfit.contract.fields")
+    job = {"id": 1, "argv": ["train.py"], "cwd": "/job", "env": {"A": "b"}}
+    request = fields.read(asked.WarmRequest, {**job, "layer": {"library": "l.so", "spec": "s"}, "shared": None})
+    assert (request.layer.spec, request.shared, request.run_as) == ("s", None, "script")
+    for wrong in ({**job, "timout": 1.0}, {**job, "layer": {"library": "l.so"}}, {"id": 1}, [job]):
+        with pytest.raises(TypeError):
+            fields.read(asked.WarmRequest, wrong)
+
+
+MISSPELT = """
+#include "job/asked_json.h"
+#include "ingest/told_json.h"
+vramfit::model::asked::WarmRequest request;
+vramfit::model::told::WarmAnswer answer;
+auto told() { return request.run_as; }
+auto asked() { return answer.ended; }
+"""
+
+
+def test_a_key_that_python_has_under_another_name_does_not_compile(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root / "python" / "vramfit" / "contract", tmp_path / "python" / "vramfit" / "contract")
+    (tmp_path / "tools").mkdir()
+    shutil.copy(root / "tools" / "generate_contract", tmp_path / "tools")
+    told = tmp_path / "python" / "vramfit" / "contract" / "told.py"
+    (tmp_path / "unit.cc").write_text(MISSPELT)
+    folders = [f"-I{folder}" for folder in (tmp_path / "made", root / "src", root / "include")]
+    command = ["g++", "-std=c++23", "-fsyntax-only", "-DFMT_SHARED", *folders, str(tmp_path / "unit.cc")]
+
+    def compile_with(name: str) -> str:
+        told.write_text(re.sub(r"    (exit_code|ended): int", f"    {name}: int", told.read_text()))
+        assert generate(tmp_path, str(tmp_path / "made")).returncode == 0
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"}).stderr
+
+    assert "has no member named ‘ended’" in compile_with("exit_code")
+    assert compile_with("ended") == ""
 
 
 # Rooms that read notes, and those that read their records as evidence (model/note_records.h): every file of the former,

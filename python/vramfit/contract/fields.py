@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Union
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Union
 
 if TYPE_CHECKING:
     from typing import dataclass_transform
@@ -67,3 +68,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, Row):
         return [getattr(value, name) for name in type(value).__annotations__]
     return dict(vars(value)) if isinstance(value, Record) else str(value)
+
+
+Read = TypeVar("Read", bound=Record)
+
+
+def read(kind: type[Read], fields: Any) -> Read:
+    """A record, and those in it, of a JSON object that the command line wrote. `TypeError`: it is of another kind."""
+    if not isinstance(fields, dict):
+        raise TypeError(f"{kind.__name__} is no {type(fields).__name__}")
+    made = dict(fields)
+    for name, annotation in kind.__annotations__.items():
+        inner = vars(sys.modules[kind.__module__]).get(str(annotation).partition(" | ")[0])
+        if isinstance(inner, type) and issubclass(inner, Record) and made.get(name) is not None:
+            made[name] = read(inner, made[name])
+    return kind(**made)

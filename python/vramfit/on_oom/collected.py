@@ -7,6 +7,7 @@ from typing import Any
 
 from vramfit.base import process
 from vramfit.contract import notes as said
+from vramfit.contract import told
 
 
 @dataclass
@@ -17,7 +18,7 @@ class RefusedAllocation:
     tried: int
     total: int
     free: int
-    stack: list[dict[str, Any]]
+    stack: list[told.CodeFrame]
     held: list[said.TensorGroup] = field(default_factory=list)
     owned: dict[str, int] = field(default_factory=dict)  # weights, buffers, gradients, optimizer, tensors
     allocated: int = 0

@@ -14,6 +14,7 @@ from typing import Any
 
 from vramfit.base import frames, notes
 from vramfit.contract import notes as said
+from vramfit.contract import told
 from vramfit.diagnose import groups, live_tensors
 from vramfit.observe import owners
 from vramfit.on_oom import history, progress_marks, report
@@ -61,7 +62,7 @@ def _guarded(part: Any, moment: RefusedAllocation) -> None:
         notes.hook_failed(f"on_oom.{part.__name__}", error)
 
 
-def _stack() -> list[dict[str, Any]]:
+def _stack() -> list[told.CodeFrame]:
     """This thread's frames, or the main thread's: autograd's threads run no Python of their own."""
     frame = sys._getframe()
     while frame is not None and frames.is_ours(frame.f_code.co_filename):
@@ -70,7 +71,7 @@ def _stack() -> list[dict[str, Any]]:
         frame = sys._current_frames().get(threading.main_thread().ident or 0)  # type: ignore[assignment]
     summary = traceback.extract_stack(frame, limit=_MAX_FRAMES) if frame is not None else []
     return [
-        {"file": each.filename, "line": each.lineno, "function": each.name, "code": each.line or ""}
+        told.CodeFrame(file=each.filename, line=each.lineno, function=each.name, code=each.line or "")
         for each in summary
         if not each.filename.startswith("<frozen") and not frames.is_ours(each.filename)
     ]

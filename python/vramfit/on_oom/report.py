@@ -19,20 +19,18 @@ import subprocess
 import sys
 import time
 import traceback
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from vramfit.base import process
 from vramfit.contract import notes as said
+from vramfit.contract import told
 from vramfit.contract.fields import plain
 from vramfit.on_oom import progress_marks
 from vramfit.on_oom.collected import RefusedAllocation, collected
 from vramfit.steer import errors
 
 DOCTOR_SECONDS = 60.0
-_FOR_THE_DOCTOR = ("traceback.txt", "snapshot.pickle", "memory_summary.txt", "report.json")
-_APART = ("snapshot", "summary")  # in files of their own
+_FOR_THE_DOCTOR = ("traceback.txt", "snapshot.pickle", "memory_summary.txt", told.OOM_REPORT_FILE)
 _MAX_SNAPSHOT_SEGMENTS = 200_000
 
 
@@ -69,9 +67,18 @@ def _make_folder(number: int) -> Path:
 
 def _write_json(folder: Path, moment: RefusedAllocation, error: BaseException | None) -> None:
     torch = sys.modules["torch"]
-    known: dict[str, Any] = {"vramfit_report": 1, "kind": "out_of_memory"}
-    known.update({field.name: getattr(moment, field.name) for field in fields(moment) if field.name not in _APART})
-    known.update(
+    known = told.OomReport(
+        vramfit_report=1,
+        kind="out_of_memory",
+        device=moment.device,
+        tried=moment.tried,
+        total=moment.total,
+        free=moment.free,
+        stack=moment.stack,
+        held=moment.held,
+        owned=moment.owned,
+        allocated=moment.allocated,
+        reserved=moment.reserved,
         torch=str(torch.__version__),
         cuda=str(torch.version.cuda),
         argv=list(sys.argv),
@@ -81,7 +88,7 @@ def _write_json(folder: Path, moment: RefusedAllocation, error: BaseException | 
         message=str(error) if error is not None else None,
         uncaught=error is not None,
     )
-    (folder / "report.json").write_text(json.dumps(known, indent=1, default=plain), encoding="utf-8")
+    (folder / told.OOM_REPORT_FILE).write_text(json.dumps(known, indent=1, default=plain), encoding="utf-8")
 
 
 def owners_text(moment: RefusedAllocation) -> str:
@@ -96,7 +103,7 @@ def owners_text(moment: RefusedAllocation) -> str:
         *(_held_line(entry) for entry in moment.held),
         "",
         "Where",
-        *(f"  {frame['file']}:{frame['line']} in {frame['function']}\n      {frame['code']}" for frame in moment.stack),
+        *(f"  {frame.file}:{frame.line} in {frame.function}\n      {frame.code}" for frame in moment.stack),
     ]
     return "\n".join(lines) + "\n"
 

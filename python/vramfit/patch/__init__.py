@@ -2,7 +2,7 @@
 
 The job runs once with the plan. Where the techniques act, the lines of the script's own are noted (watch.py), and when
 it ends its files are changed in memory at these places (changes.py). What comes of it goes to the run folder as
-patch.PID.json; nothing of the user's is written.
+patch.PID.json (`told.Patch`); nothing of the user's is written.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from vramfit import apply
+from vramfit.contract import told
+from vramfit.contract.fields import plain
 
 
 def is_wanted() -> bool:
@@ -31,7 +33,7 @@ def install(torch: Any) -> None:
 
     def write() -> None:
         if os.getpid() == pid:
-            _write(Path(os.environ["VRAMFIT_RUN_DIR"]) / f"patch.{pid}.json")
+            _write(Path(os.environ["VRAMFIT_RUN_DIR"]) / f"{told.PATCH_FILE_BEGIN}{pid}{told.PATCH_FILE_END}")
 
     atexit.register(write)
 
@@ -39,11 +41,11 @@ def install(torch: Any) -> None:
 def _write(path: Path) -> None:
     answer = make(apply.planned())
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(answer), encoding="utf-8")
+    part.write_text(json.dumps(answer, default=plain), encoding="utf-8")
     part.replace(path)
 
 
-def make(techniques: list[dict[str, Any]]) -> dict[str, Any]:
+def make(techniques: list[dict[str, Any]]) -> told.Patch:
     """Each technique in full, or not at all and why."""
     from vramfit.patch.changes import CHANGES
     from vramfit.patch.editing import Editing
@@ -51,10 +53,11 @@ def make(techniques: list[dict[str, Any]]) -> dict[str, Any]:
     from vramfit.patch.source_tree import Unpatchable
 
     editing = Editing(places)
-    done, left = [], []
+    done: list[str] = []
+    left: list[told.UnpatchedTechnique] = []
     if sys.version_info < (3, 11):
         left = [
-            {"id": str(one["id"]), "text": "places in the source are told by Python 3.11 and later"}
+            told.UnpatchedTechnique(id=str(one["id"]), reason="places in the source are told by Python 3.11 and later")
             for one in techniques
         ]
         techniques = []
@@ -63,27 +66,23 @@ def make(techniques: list[dict[str, Any]]) -> dict[str, Any]:
         before = editing.remember()
         try:
             CHANGES[name](editing, options)
-            done.append({"id": name, "text": ""})
+            done.append(name)
         except Unpatchable as why:
             editing.restore(before)
-            left.append({"id": name, "text": str(why)})
+            left.append(told.UnpatchedTechnique(id=name, reason=str(why)))
         except Exception as error:  # ours: the user's file stays as it is
             editing.restore(before)
-            left.append({"id": name, "text": f"it failed in vramfit itself: {error!r}"})
+            left.append(told.UnpatchedTechnique(id=name, reason=f"it failed in vramfit itself: {error!r}"))
     editing.write_losses()
-    return {"done": done, "left": left, **_files(editing)}
-
-
-def _files(editing: Any) -> dict[str, Any]:
     changed = [source for source in editing.sources.values() if source.is_changed()]
     root = os.path.commonpath([os.getcwd(), *(os.path.dirname(source.path) for source in changed)])
     files = [
-        {
-            "path": source.path,
-            "before": source.text,
-            "after": source.patched(),
-            "diff": source.diff(os.path.relpath(source.path, root)),
-        }
+        told.PatchedFile(
+            path=source.path,
+            before=source.text,
+            after=source.patched(),
+            diff=source.diff(os.path.relpath(source.path, root)),
+        )
         for source in sorted(changed, key=lambda one: one.path)
     ]
-    return {"root": root, "files": files}
+    return told.Patch(root=root, files=files, done=done, left=left)

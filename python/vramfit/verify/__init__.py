@@ -1,10 +1,7 @@
 """What a job's first optimizer steps made of its weights, and what its first evaluation put out, for a comparison with
 and without a plan.
 
-VRAMFIT_VERIFY, JSON: `steps`, after which the run ends; `samples`, of which a batch of a torch loader is made (0: all);
-`group`, of so many samples batch norms take their statistics (0: of all that they are given); `outputs`, the forwards
-of evaluations that are waited for beside the steps (0: none is waited for); `tokens`, of which about so many are left
-of each text (0: all); `seconds` of the processor, after which two steps are enough (0: all are taken).
+VRAMFIT_VERIFY holds `asked.FirstSteps` as JSON.
 The two runs see the same samples and the same random numbers: generators are seeded alike, loaders read in this
 process, dropout is off (its masks are drawn per batch, so no two batch sizes have the same), and a pass over the data
 is its first two batches and its last, which may be a smaller one.
@@ -18,21 +15,24 @@ import json
 import os
 from typing import Any
 
+from vramfit.contract import asked
+from vramfit.contract.fields import read
 
-def wanted() -> dict[str, Any]:
-    """Empty where nothing is to be verified."""
+
+def wanted() -> asked.FirstSteps | None:
+    """None where nothing is to be verified."""
+    text = os.environ.get("VRAMFIT_VERIFY")
     try:
-        asked = json.loads(os.environ.get("VRAMFIT_VERIFY") or "{}")
-    except ValueError:
-        return {}
-    return asked if isinstance(asked, dict) else {}
+        return read(asked.FirstSteps, json.loads(text)) if text else None
+    except (TypeError, ValueError):
+        return None
 
 
 def install(torch: Any) -> None:
-    asked = wanted()
-    if not asked:
+    first = wanted()
+    if first is None:
         return
     from vramfit.verify import record, sameness
 
-    sameness.install(torch, int(asked.get("samples", 0)), int(asked.get("group", 0)), int(asked.get("tokens", 0)))
-    record.install(torch, int(asked.get("steps", 3)), int(asked.get("outputs", 0)), float(asked.get("seconds", 0)))
+    sameness.install(torch, first.samples, first.group, first.tokens)
+    record.install(torch, first.steps, first.outputs, first.seconds)

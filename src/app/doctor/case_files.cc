@@ -11,6 +11,7 @@
 #include "ingest/oom_report.h"
 #include "ingest/snapshot/reader.h"
 #include "ingest/text/read_text.h"
+#include "model/told.h"
 
 namespace vramfit::app {
 
@@ -43,7 +44,7 @@ Result<void> read_report(const std::filesystem::path& path, doctor::Case& into) 
 
 // The files of one report lie together (docs/on_oom.md): whoever gives one of them has what says who held what.
 void read_report_beside(const std::filesystem::path& path, doctor::Case& into) {
-  const std::filesystem::path beside = path.parent_path() / "report.json";
+  const std::filesystem::path beside = path.parent_path() / model::told::kOomReportFile;
   std::error_code problem;
   if (into.oom_report || !std::filesystem::is_regular_file(beside, problem)) return;
   if (ingest::is_oom_report(head_of(beside))) (void)read_report(beside, into);  // it was not asked for

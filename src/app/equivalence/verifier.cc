@@ -43,7 +43,7 @@ std::string why_it_failed(const job::RunOutcome& outcome) {
 SmallPlan keep_whole(const Plan& plan) {
   SmallPlan whole{plan, {}};
   for (const Change& change : plan.changes) {
-    if (plan::accumulates(change)) whole.first.group = static_cast<int>(*model::find_integer(change, "micro_batch"));
+    if (plan::accumulates(change)) whole.first.group = *model::find_integer(change, "micro_batch");
   }
   return whole;
 }
@@ -79,8 +79,8 @@ SmallPlan shrink(const Plan& plan) {
     const auto count = std::min(*model::find_integer(change, "accumulate"), kMostMicroBatches);
     change.settings["micro_batch"] = size;
     change.settings["accumulate"] = count;
-    small.first.samples = static_cast<int>(size * count);
-    small.first.group = static_cast<int>(size);
+    small.first.samples = size * count;
+    small.first.group = size;
   }
   return small;
 }
@@ -165,7 +165,8 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
   }
   first.seconds = 0;
   const auto taken = count_steps(without->record);
-  if (const auto own = taken.find(0); own != taken.end()) first.steps = std::min(first.steps, own->second);
+  if (const auto own = taken.find(0); own != taken.end())
+    first.steps = std::min<std::int64_t>(first.steps, own->second);
   say(fmt::format("computing {} steps with {}", first.steps, plan.name));
   const auto with = run(request_of(first, left()), &small.plan);
   if (!with) return std::unexpected(with.error());

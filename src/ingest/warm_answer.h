@@ -1,0 +1,16 @@
+// What a warm process (python/vramfit/zygote.py) says of a job.
+#ifndef VRAMFIT_INGEST_WARM_ANSWER_H
+#define VRAMFIT_INGEST_WARM_ANSWER_H
+
+#include <string_view>
+
+#include "model/told.h"
+
+namespace vramfit::ingest {
+
+// As far as it can be read: one that makes no sense has no id.
+model::told::WarmAnswer read_warm_answer(std::string_view line);
+
+}  // namespace vramfit::ingest
+
+#endif
