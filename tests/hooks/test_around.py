@@ -50,3 +50,37 @@ def test_what_the_function_raises_is_the_scripts(job: Job) -> None:
     finished = job.run(script)
     assert finished.stdout == "ZeroDivisionError [(6, 0)]\n", finished.stderr
     assert finished.of_kind("hook_failed") == []
+
+
+LAYER = "torch.nn.Linear(2, 2)"
+WRAPPED = [
+    ("observe.linear_layers", "_has_loaded", f"{LAYER}.load_state_dict({LAYER}.state_dict())", "linear layers"),
+    ("observe.owners", "tag_root", f"{LAYER}.to(torch.float64)", "owners.move"),
+    ("observe.thread_lines", "recorder", "import threading; threading.Thread(target=print).start()", "thread_lines"),
+    (
+        "observe.vain_savings",
+        "_look_at_dynamic",
+        f"torch.ao.quantization.quantize_dynamic(torch.nn.Sequential({LAYER}))",
+        "vain_savings.dynamic",
+    ),
+    ("diagnose.checkpoints", "_loaded", "torch.save(1, 'x.pt'); torch.load(f='x.pt')", "checkpoints.load"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "line", "where"), WRAPPED, ids=[each[3] for each in WRAPPED])
+def test_a_hook_around_a_library_that_fails_does_not_end_the_job(
+    job: Job, module: str, name: str, line: str, where: str
+) -> None:
+    script = f"""
+import torch.ao.quantization, torch.utils.data
+from vramfit.{module.rpartition(".")[0]} import {module.rpartition(".")[2]} as hooks
+class Fails:
+    def __getattr__(self, name): raise KeyError(name)
+    def __call__(self, *_): raise KeyError("ours")
+hooks.{name} = Fails()
+{line}
+print("trained")
+"""
+    finished = job.run(script, VRAMFIT_DIAGNOSE="1")
+    assert finished.stdout.endswith("trained\n"), finished.stderr
+    assert (where, "KeyError") in [(note["where"], note["type"]) for note in finished.of_kind("hook_failed")]

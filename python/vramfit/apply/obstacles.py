@@ -14,15 +14,15 @@ is said of it. Nothing here may allocate on the card: the run's memory is what f
 from __future__ import annotations
 
 import atexit
-import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 from vramfit.apply import between_steps, micro_batch, release_gradients
 from vramfit.apply.split_sampler import Share
 from vramfit.base import events, notes, process
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
@@ -231,14 +231,12 @@ def _watch_loops(torch: Any) -> None:
 
 def _before_compiling(torch: Any, call: Callable[[], None]) -> None:
     """torch.compile traces Python, and may stumble over ours."""
-    original = torch.compile
 
-    @functools.wraps(original)
-    def compile(*args: Any, **kwargs: Any) -> Any:
+    def compile(*_: Any, **__: Any) -> Iterator[Any]:
         call()
-        return original(*args, **kwargs)
+        yield
 
-    torch.compile = compile
+    torch.compile = around("obstacles.compile", torch.compile, compile)
 
 
 def _watch_gradients(torch: Any) -> None:

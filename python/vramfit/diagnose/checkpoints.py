@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from vramfit.base import events, frames, notes, process
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.diagnose import live_tensors
 from vramfit.observe import holders, owners
@@ -65,18 +66,11 @@ def look(*_: Any) -> None:
 
 
 def install(torch: Any) -> None:
-    original = torch.load
+    def load(f: Any, map_location: Any = None, *_: Any, **__: Any) -> Iterator[Any]:  # `f`: as torch calls it
+        result = yield
+        line = frames.script_line(sys._getframe(1))
+        path = str(f) if isinstance(f, str) or hasattr(f, "__fspath__") else ""
+        _loaded(line, path, "function" if callable(map_location) else str(map_location), result)
 
-    @functools.wraps(original)
-    def load(source: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
-        result = original(source, map_location, *args, **kwargs)
-        try:
-            line = frames.script_line(sys._getframe(1))
-            path = str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else ""
-            _loaded(line, path, "function" if callable(map_location) else str(map_location), result)
-        except Exception as error:
-            notes.hook_failed("checkpoints.load", error)
-        return result
-
-    torch.load = torch.serialization.load = load
+    torch.load = torch.serialization.load = around("checkpoints.load", torch.load, load)
     events.step_counted.listen(look)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from vramfit.base import events, notes, process, recorder
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
 from vramfit.observe.phases import position
@@ -143,14 +145,9 @@ def _expected_state(name: str, optimizer: Any) -> int | None:
 
 def _backward_called(torch: Any) -> None:
     """Notes the first backward() that keeps its graph."""
-    import functools
-
     from vramfit.base import frames
 
-    original = torch.autograd.backward
-
-    @functools.wraps(original)
-    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         keeps = kwargs.get("retain_graph") or (len(args) > 1 and args[1])
         creates = kwargs.get("create_graph") or (len(args) > 2 and args[2])
         options: tuple[tuple[Any, said.GraphOption], ...] = ((keeps, "retain_graph"), (creates, "create_graph"))
@@ -158,9 +155,9 @@ def _backward_called(torch: Any) -> None:
             if asked and name not in _state.told_graphs:
                 _state.told_graphs.add(name)
                 notes.note(said.GraphKept(option=name, line=frames.script_line(sys._getframe(1))))
-        return original(tensors, *args, **kwargs)
+        yield
 
-    torch.autograd.backward = backward
+    torch.autograd.backward = around("inputs.backward", torch.autograd.backward, backward)
 
 
 def install(torch: Any) -> None:

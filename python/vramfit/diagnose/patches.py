@@ -8,10 +8,11 @@ functions: before it they are put back for good.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from vramfit.base import notes, process
+from vramfit.base.around import around
 from vramfit.values.standing_in import keep_scriptable
 
 
@@ -69,11 +70,8 @@ def put_back() -> None:
 
 
 def stop_before_compile(torch: Any) -> None:
-    compiler = torch.compile
-
-    @functools.wraps(compiler)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*_: Any, **__: Any) -> Iterator[Any]:
         put_back()
-        return compiler(*args, **kwargs)
+        yield
 
-    torch.compile = call
+    torch.compile = around("patches.compile", torch.compile, call)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from vramfit.base import notes
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.private import loaders as of_loaders
 from vramfit.private import torch as of_torch
 
 
-def _worker_loop(original: Any) -> Any:
-    @functools.wraps(original)
-    def loop(*args: Any, **kwargs: Any) -> Any:
-        notes.note(said.Role(role="worker"))
-        return original(*args, **kwargs)
-
-    return loop
+def _worker_loop(*_: Any, **__: Any) -> Iterator[Any]:
+    notes.note(said.Role(role="worker"))
+    yield
 
 
-def _pin_loop(original: Any) -> Any:
-    @functools.wraps(original)
-    def loop(*args: Any, **kwargs: Any) -> Any:
-        notes.note(said.Thread(role="pin", thread=threading.get_native_id()))
-        return original(*args, **kwargs)
-
-    return loop
+def _pin_loop(*_: Any, **__: Any) -> Iterator[Any]:
+    notes.note(said.Thread(role="pin", thread=threading.get_native_id()))
+    yield
 
 
 @notes.guarded("processes.rank")
@@ -40,6 +33,6 @@ def _note_rank() -> None:
 
 def install(torch: Any) -> None:
     of_torch.lazy_call(_note_rank)
-    for name, wrap in ((of_loaders.worker_loop, _worker_loop), (of_loaders.pin_loop, _pin_loop)):
+    for name, hook in ((of_loaders.worker_loop, _worker_loop), (of_loaders.pin_loop, _pin_loop)):
         if not name.is_gone():
-            name.replace(wrap(name.get()))
+            name.replace(around("processes.loop", name.get(), hook))

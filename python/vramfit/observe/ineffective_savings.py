@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 from vramfit.base import events, frames, importing, notes, process
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import scopes
 
@@ -63,18 +64,16 @@ def _enter(module: Any, args: Any, kwargs: Any) -> None:
 def _watch_dynamic(module: ModuleType) -> None:
     original = module.quantize_dynamic
 
-    @functools.wraps(original)
-    def quantize_dynamic(model: Any, *args: Any, **kwargs: Any) -> Any:
-        network = original(model, *args, **kwargs)
+    def look(*_: Any, **__: Any) -> Iterator[Any]:
+        network = yield
         _look_at_dynamic(network, frames.script_line(sys._getframe(1)))
-        return network
 
+    quantize_dynamic = around("vain_savings.dynamic", original, look)
     for name, place in list(sys.modules.items()):
         if name.startswith("torch.") and getattr(place, "quantize_dynamic", None) is original:
             vars(place)["quantize_dynamic"] = quantize_dynamic
 
 
-@notes.guarded("ineffective_savings.dynamic")
 def _look_at_dynamic(network: Any, where: str) -> None:
     layers = [one for one in network.modules() if ".quantized.dynamic" in type(one).__module__]
     numbers = sum(int(one.weight().numel()) for one in layers if callable(getattr(one, "weight", None)))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit.base import events, importing, notes, process
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import scopes
 
@@ -104,27 +105,21 @@ def _has_loaded(model: Any) -> None:
 
 
 def _watch_loading(torch: Any) -> None:
-    original = torch.nn.Module.load_state_dict
+    def load_state_dict(model: Any, *_: Any, **__: Any) -> Iterator[Any]:
+        yield
+        _has_loaded(model)
 
-    @functools.wraps(original)
-    def load_state_dict(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = original(self, *args, **kwargs)
-        _has_loaded(self)
-        return result
-
-    torch.nn.Module.load_state_dict = load_state_dict
+    module = torch.nn.Module
+    module.load_state_dict = around("linear layers", module.load_state_dict, load_state_dict)
 
 
 def _watch_pretrained(module: Any) -> None:
-    own = module.PreTrainedModel.from_pretrained.__func__
-
-    @functools.wraps(own)
-    def from_pretrained(kind: Any, *args: Any, **kwargs: Any) -> Any:
-        result = own(kind, *args, **kwargs)
+    def from_pretrained(*_: Any, **__: Any) -> Iterator[Any]:
+        result = yield
         _has_loaded(result[0] if isinstance(result, tuple) else result)
-        return result
 
-    module.PreTrainedModel.from_pretrained = classmethod(from_pretrained)
+    own = module.PreTrainedModel.from_pretrained.__func__
+    module.PreTrainedModel.from_pretrained = classmethod(around("linear layers", own, from_pretrained))
 
 
 # -- what is told

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from vramfit.base import importing, notes, process
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import network_families as families
 
@@ -153,10 +154,9 @@ def _after_transformers(modeling: ModuleType) -> None:
     model_class = modeling.PreTrainedModel
     init, from_pretrained = model_class.__init__, model_class.from_pretrained.__func__
 
-    @functools.wraps(init)
-    def initialise(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
+    def initialise(_: Any, config: Any, *__: Any, **___: Any) -> Iterator[Any]:
         _at_config(config)
-        init(self, config, *args, **kwargs)
+        yield
 
     @functools.wraps(from_pretrained)
     def load(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -166,7 +166,8 @@ def _after_transformers(modeling: ModuleType) -> None:
         finally:
             _state.loading -= 1
 
-    model_class.__init__, model_class.from_pretrained = initialise, classmethod(load)
+    model_class.__init__ = around("network_makers.config", init, initialise)
+    model_class.from_pretrained = classmethod(load)
 
 
 def _at_config(config: Any) -> None:

@@ -6,14 +6,14 @@ walk over everything that is alive (averages, masters, other models, quantizatio
 
 from __future__ import annotations
 
-import functools
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit.base import events, notes, process, recorder
+from vramfit.base import events, process, recorder
+from vramfit.base.around import around
 from vramfit.observe import scopes
 from vramfit.observe.ownership import leaves, quantization
 from vramfit.observe.ownership.storages import address_of, addresses_of, parts
@@ -285,24 +285,10 @@ def install(torch: Any) -> None:
 def _watch_moves(torch: Any) -> None:
     """A model that is moved to the device is tagged there and then: the job may never come to its forward pass."""
 
-    def wrap(name: str) -> None:
-        original = getattr(torch.nn.Module, name)
-
-        @functools.wraps(original)
-        def move(self: Any, *args: Any, **kwargs: Any) -> Any:
-            moved = original(self, *args, **kwargs)
-            _after_move(self)
-            return moved
-
-        setattr(torch.nn.Module, name, move)
-
-    for name in ("to", "cuda"):
-        wrap(name)
-
-
-def _after_move(module: Any) -> None:
-    try:
+    def move(module: Any, *_: Any, **__: Any) -> Iterator[Any]:
+        yield
         if next(iter(module.parameters()), None) is not None:
             tag_root(module)
-    except Exception as error:
-        notes.hook_failed("owners.move", error)
+
+    for name in ("to", "cuda"):
+        setattr(torch.nn.Module, name, around("owners.move", getattr(torch.nn.Module, name), move))

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from vramfit.base import recorder
+from vramfit.base.around import around
 
 
 def _for_line(line: int, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -24,14 +25,13 @@ def install() -> None:
     start: Any = threading.Thread.start
     submit: Any = ThreadPoolExecutor.submit
 
-    @functools.wraps(start)
-    def start_for_line(self: Any) -> None:
-        self.run = functools.partial(_for_line, recorder.own_line(), self.run)
-        start(self)
+    def start_for_line(thread: Any) -> Iterator[Any]:
+        thread.run = functools.partial(_for_line, recorder.own_line(), thread.run)
+        yield
 
     @functools.wraps(submit)
     def submit_for_line(self: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return submit(self, functools.partial(_for_line, recorder.own_line(), function), *args, **kwargs)
 
-    threading.Thread.start = start_for_line  # type: ignore[method-assign]
+    threading.Thread.start = around("thread_lines", start, start_for_line)  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit_for_line  # type: ignore[method-assign]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 from vramfit.apply.module_counters import carried_in
 from vramfit.apply.object_counters import ObjectCounters
 from vramfit.base import events, frames, process
+from vramfit.base.around import around
 from vramfit.base.recorder import TRAIN
 from vramfit.observe import loaders, scopes
 from vramfit.observe.loaders import Pass
@@ -46,14 +48,12 @@ def _script_frame() -> FrameType | None:
 
 def _watch_construction(torch: Any) -> None:
     kind = torch.utils.data.DataLoader
-    original = kind.__init__
 
-    @functools.wraps(original)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        self.__dict__["_vramfit_made"] = here(sys._getframe(1))
-        original(self, *args, **kwargs)
+    def init(loader: Any, *_: Any, **__: Any) -> Iterator[Any]:
+        loader.__dict__["_vramfit_made"] = here(sys._getframe(1))
+        yield
 
-    kind.__init__ = init
+    kind.__init__ = around("patch.loader", kind.__init__, init)
 
 
 def _before_pass(this_pass: Pass) -> None:
@@ -177,30 +177,24 @@ def _on_step(optimizer: Any) -> None:
 
 
 def _watch_calls(owner: Any, name: str, kind: str, only_in_pass: bool = True) -> None:
-    original = getattr(owner, name)
-
-    @functools.wraps(original)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*_: Any, **__: Any) -> Iterator[Any]:
         if not only_in_pass or loaders.innermost() is not None:
             places.add(kind, here(sys._getframe(1)))
-        return original(*args, **kwargs)
+        yield
 
-    setattr(owner, name, call)
+    setattr(owner, name, around(f"patch.{kind}", getattr(owner, name), call))
 
 
 def _watch_zeroing(owner: Any) -> None:
-    original = owner.zero_grad
-
-    @functools.wraps(original)
-    def zero_grad(self: Any, set_to_none: bool = True) -> Any:
+    def zero_grad(_: Any, set_to_none: bool = True) -> Iterator[Any]:
         place = here(sys._getframe(1))
         if not set_to_none:
             places.add("gradients_kept", place)
         if loaders.innermost() is not None:
             places.add("zero_late" if _state.last == "step" else "zero_early", place)
-        return original(self, set_to_none)
+        yield
 
-    owner.zero_grad = zero_grad
+    owner.zero_grad = around("patch.zero_grad", owner.zero_grad, zero_grad)
 
 
 def _watch_training_calls(torch: Any) -> None:
@@ -223,19 +217,18 @@ def _watch_autocast(torch: Any) -> None:
     made, entered = torch.autocast.__init__, torch.autocast.__enter__
     enabled_at = list(inspect.signature(made).parameters).index("enabled") - 1
 
-    @functools.wraps(made)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init(region: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         given = args[enabled_at] if len(args) > enabled_at else kwargs.get("enabled", True)
-        self.__dict__["_vramfit_off"] = not given
-        made(self, *args, **kwargs)
+        region.__dict__["_vramfit_off"] = not given
+        yield
 
-    @functools.wraps(entered)
-    def enter(self: Any) -> Any:
-        if self.__dict__.get("_vramfit_off"):
+    def enter(region: Any) -> Iterator[Any]:
+        if region.__dict__.get("_vramfit_off"):
             places.add("autocast_off", here(sys._getframe(1)))
-        return entered(self)
+        yield
 
-    torch.autocast.__init__, torch.autocast.__enter__ = init, enter
+    torch.autocast.__init__ = around("patch.autocast", made, init)
+    torch.autocast.__enter__ = around("patch.autocast", entered, enter)
 
 
 # -- what is made once

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from vramfit.base import importing, notes, process
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import phases
 from vramfit.private import lightning as of_lightning
@@ -93,17 +94,12 @@ def _hugging_face(module: ModuleType) -> None:
                 self.count.tell()
 
     trainer = module.Trainer
-    original_init = trainer.__init__
 
-    @functools.wraps(original_init)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        original_init(self, *args, **kwargs)
-        try:
-            self.add_callback(StopSoon(of_trainer.callbacks.of(of_trainer.callbacks_held.of(self), [])))
-        except Exception as error:
-            notes.hook_failed("trainers.hugging_face", error)
+    def init(self: Any, *_: Any, **__: Any) -> Iterator[Any]:
+        yield
+        self.add_callback(StopSoon(of_trainer.callbacks.of(of_trainer.callbacks_held.of(self), [])))
 
-    trainer.__init__ = init
+    trainer.__init__ = around("trainers.hugging_face", trainer.__init__, init)
     _wrap(trainer, of_trainer.training_loop.name, _ended_by_callback)
     for name in ("evaluation_loop", "prediction_loop"):
         _wrap(trainer, name, _evaluating)

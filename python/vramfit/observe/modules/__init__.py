@@ -7,11 +7,12 @@ src/liveness makes the table and the network out of them. No tensor is kept: sto
 
 from __future__ import annotations
 
-import functools
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from vramfit.base import events, notes, process, recorder
+from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import phases, scopes
 from vramfit.observe.modules import listing, trace, work
@@ -88,14 +89,11 @@ def _after_step(optimizer: Any) -> None:
 
 
 def _watch_compile(torch: Any) -> None:
-    original = torch.compile
-
-    @functools.wraps(original)
-    def compile_and_tell(*args: Any, **kwargs: Any) -> Any:
+    def compile_and_tell(*_: Any, **__: Any) -> Iterator[Any]:
         _state.compiles = True
-        return original(*args, **kwargs)
+        yield
 
-    torch.compile = compile_and_tell
+    torch.compile = around("modules.compile", torch.compile, compile_and_tell)
 
 
 def install(torch: Any) -> None:
