@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from vramfit.apply.split_loaders import SplitLoaders
 from vramfit.base import importing, notes
 from vramfit.private import lightning as of_lightning
 from vramfit.private import torch as of_torch
@@ -25,8 +26,8 @@ _LIBRARIES = ("lightning.", "pytorch_lightning.", "vramfit.")
 class Splitter(Protocol):
     accumulate: int
     framework_accumulates: bool
+    split_loaders: SplitLoaders
 
-    def split_for_trainer(self, loader: Any) -> None: ...  # before the trainer asks how many batches there are
     def refuse(self, text: str) -> None: ...
     def name_effect(self, text: str) -> None: ...
 
@@ -69,7 +70,7 @@ class LightningBatches:
             given = original(*args, **kwargs)
             for loader in of_torch.flatten_tree(given)[0]:
                 if isinstance(loader, DataLoader) and technique.framework_accumulates:
-                    technique.split_for_trainer(loader)
+                    technique.split_loaders.split_for_trainer(loader)
             return given
 
         def parse(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -21,24 +21,24 @@ from typing import Any
 from vramfit import apply
 from vramfit.apply import between_steps, drivers, training_loop
 from vramfit.apply.accelerate_batches import AccelerateBatches
-from vramfit.apply.divisor_weights import DivisorWeights
-from vramfit.apply.label_weights import LabelWeights
+from vramfit.apply.accumulated import OwnAccumulation, PartGradients, trained_parameters
 from vramfit.apply.lightning_batches import LightningBatches
+from vramfit.apply.mixed_samples import effects_of_parts
 from vramfit.apply.module_counters import ModuleCounters
 from vramfit.apply.object_counters import ObjectCounters
 from vramfit.apply.own_counters import OwnCounters
-from vramfit.apply.split_sampler import Share, SplitSampler
+from vramfit.apply.part_weights import PartWeights
+from vramfit.apply.split_loaders import SplitLoaders
+from vramfit.apply.split_sampler import Share
 from vramfit.apply.trainer_batches import TrainerBatches
 from vramfit.base import events, frames, garbage, importing, notes, process
 from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
-from vramfit.observe import batch_norms, loaders, scopes
+from vramfit.observe import loaders, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
-from vramfit.private import loaders as of_loaders
 from vramfit.private import torch as of_torch
 from vramfit.private import transformers as of_trainer
-from vramfit.steer.cut import cutter
 
 ID = "micro_batch"
 
@@ -54,8 +54,8 @@ class MicroBatch:
         self.accumulate = max(1, int(options.get("accumulate", 1)))
         self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
         self.framework_accumulates = False
-        self.labels = LabelWeights(torch)
-        self.divisors = DivisorWeights(torch, self.stop)
+        self.split_loaders = SplitLoaders(self, ID)
+        self.weights = PartWeights(torch, self.stop)
         self.accelerate = AccelerateBatches(self, self._is_open)
         self._counters = OwnCounters(self.refuse, self._is_model, self.accelerate.counts_batches)
         self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
@@ -71,15 +71,14 @@ class MicroBatch:
 
     def begin(self) -> None:
         self.share: Share | None = None
-        self._unasked = 0  # batches since the last step that was asked for: the script accumulates
-        self._writes: dict[int, int] = {}  # to each parameter, while it does
+        self._own_accumulation = OwnAccumulation()
+        self._gradients = PartGradients()
         # In this micro-batch:
         self._trains = False  # a model was called to be trained
         self._backwards = 0  # begun
         self._is_put_off = False  # accelerate's accumulate() asks for no step after it
         self._asked: list[int] = []  # ids of optimizers whose step() was called
         self._stepped: list[int] = []  # and whose step is over, taken or put off
-        self._gradients: dict[int, tuple[int, int]] = {}  # of each parameter, after the last backward pass
         self._waiting: set[int] = set()  # ids of passes whose last micro-batch nothing was trained on yet
         self._is_ahead = False  # another one was drawn meanwhile, of the same batch
         self._driven: Pass | None = None  # who draws its batches was looked at
@@ -97,60 +96,13 @@ class MicroBatch:
     # -- batches
 
     def before_pass(self, this_pass: Pass) -> None:
-        if this_pass.ordinal not in self.loaders:
-            return
-        loader = this_pass.loader
-        sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
-        if sampler is None or of_loaders.is_stream(loader):
-            self.refuse(f"data loader {this_pass.ordinal + 1} makes its batches in a way of its own")
-            return
-        size = getattr(sampler, "batch_size", None)
-        if size is not None and size <= self.size:
-            return
-        if self.framework_accumulates and "_vramfit_split" not in loader.__dict__:
-            self.refuse("the trainer made another loader of the one it was given")
-            return
-        split = self._split(loader, sampler)
-        split.this_pass = this_pass
-        self.share = None
-        if size is not None:
-            cutter.budget.weight = self.size / size  # a budget counts the script's batches
-        was = "what they were" if size is None else str(size)
-        text = f"batches of {self.size} instead of {was}, one optimizer step for the parts of each"
-        if not self.framework_accumulates:
-            text += "; the loop's body runs for each part: what it prints or adds up (a running loss) has as many terms"
-        apply.applied(ID, text)
-
-    def _split(self, loader: Any, sampler: Any) -> SplitSampler:
-        return loader.__dict__.setdefault(
-            "_vramfit_split", SplitSampler(sampler, self.size, not self.framework_accumulates, self)
-        )
-
-    def split_for_trainer(self, loader: Any) -> None:
-        """Before the trainer asks how many batches there are. It gives each of them the same weight."""
-        sampler = loader.__dict__.get("_vramfit_few") or getattr(loader, "batch_sampler", None)
-        size = getattr(sampler, "batch_size", None)
-        if sampler is None or (size is not None and size <= self.size):
-            return
-        if self._has_uneven_batch(loader, size):
-            self.refuse("each epoch ends with a smaller batch, which the trainer would give the weight of a whole one")
-        self._split(loader, sampler)
-
-    @staticmethod
-    def _has_uneven_batch(loader: Any, size: int | None) -> bool:
-        samples = loaders.length_of(getattr(loader, "sampler", None))
-        return size is None or samples is None or samples % size != 0
+        if this_pass.ordinal in self.loaders and self.split_loaders.begin_pass(this_pass):
+            self.share = None
 
     def on_batch(self, this_pass: Pass, batch: Any) -> None:
-        split = this_pass.loader.__dict__.get("_vramfit_split")
-        if split is None or split.owner is not self or self.framework_accumulates:
-            return
-        # A batch that is given again (cut.py) was not drawn.
-        turn = (this_pass.delivered - 1) % self.accumulate
-        repeated = Share(self.size, self.size * self.accumulate, turn == 0, turn == self.accumulate - 1)
-        share = split.shares.popleft() if split.shares else repeated
-        this_pass.delivered_whole = share.is_last
-        self.batch_fetched(this_pass, share)
+        share = self.split_loaders.share_of(this_pass)
+        if share is not None:
+            self.batch_fetched(this_pass, share)
 
     def batch_fetched(self, this_pass: Pass, share: Share) -> None:
         if not self.accelerate.takes(this_pass, share, drivers.driver_of(sys._getframe(1))):
@@ -174,9 +126,8 @@ class MicroBatch:
         self._stepped.clear()
         self._module_counters.begin_part()
         if share.is_first:
-            self._gradients.clear()
-            self.labels.begin()
-            self.divisors.begin()
+            self._gradients.forget()
+            self.weights.begin_batch()
 
     def _look_whether_ahead(self, this_pass: Pass, share: Share) -> None:
         """Where one micro-batch is drawn before the last is trained on (timm's PrefetchLoader), its share is not the
@@ -211,11 +162,8 @@ class MicroBatch:
         number is the batch's for each of its parts. What else decides so is looked at when a step is asked for."""
         if not self._has_optimizer or not (self._counters.is_numbered or self.accelerate.counted):
             self.refuse("the script accumulates gradients itself: no optimizer step was asked for after a batch")
-        writes = {id(p): of_torch.writes.of(p) for p in self._trained()}
-        if self._unasked and any(self._writes.get(key, now) != now for key, now in writes.items()):
+        if self._own_accumulation.pass_without_step(self.share is not None and self.share.is_last):
             self.refuse("the script changes weights itself after a batch")
-        self._writes = writes
-        self._unasked += self.share is not None and self.share.is_last
 
     def step_put_off(self) -> None:
         """By accelerate's accumulate(), until the last part of the batch."""
@@ -227,9 +175,7 @@ class MicroBatch:
 
     def end_pass(self, this_pass: Pass) -> None:
         self._driven = None
-        split = this_pass.loader.__dict__.get("_vramfit_split")
-        if split is not None and split.owner is self:
-            split.this_pass = None  # which holds the loader: nothing but a collection would end a circle
+        if self.split_loaders.end_pass(this_pass):
             is_within = self.share is not None and not self.share.is_last and (self._trains or not self.share.is_first)
             if is_within and this_pass.wanted is None:
                 self.refuse("the script leaves a pass over its data before the end, in the middle of a batch")
@@ -240,7 +186,7 @@ class MicroBatch:
         share = self.share
         if self.framework_accumulates or garbage.does_run_end_early():
             return
-        if self._unasked and not self._has_stepped and os.getpid() == self._pid:
+        if self._own_accumulation.batches and not self._has_stepped and os.getpid() == self._pid:
             self.refuse("the script accumulates gradients itself, and never asked for an optimizer step")
         if share is None or share.is_last:
             return
@@ -275,22 +221,18 @@ class MicroBatch:
     def before_backward(self, roots: list[Any]) -> Any:
         """What to multiply the loss by: a number, or a tensor."""
         if self.framework_accumulates and position.phase == TRAIN and self.accumulate > 1:
-            self.divisors.look_at_trainer(roots, self._place())
+            self.weights.divisors.look_at_trainer(roots, self._place())
         if self.share is None or not self._is_open():
             return 1.0
         self._begin_backward(self.share)
-        if (self.labels.in_use or self.divisors.needs_all_parts()) and self._backwards > 1:
+        if self.weights.need_one_loss() and self._backwards > 1:
             self.refuse("a mean over labels and another loss are differentiated one after the other")
-        weight = self.labels.weight_of(roots, self.share)
-        if weight is None and self.accumulate > 1:
-            weight = self.divisors.weight_of(roots, self.share, self._backwards - 1, self._place())
-            if weight is not None:
-                self.labels.forget_others()
-        return self.share.size / self.share.of if weight is None else weight
+        return self.weights.weight_of(roots, self.share, self.accumulate > 1, self._backwards, self._place())
 
     def _begin_backward(self, share: Share) -> None:
-        self._look_at_gradients()
-        if share.is_first and any(of_torch.backward_hooks.of(p) for p in self._trained()):
+        if not self._backwards and self._gradients.were_touched():
+            self.refuse("the script changes, replaces or zeroes gradients itself between two batches")
+        if share.is_first and any(of_torch.backward_hooks.of(p) for p in trained_parameters()):
             self.refuse("hooks on parameters see the gradients of one micro-batch")
         self._backwards += 1
         self._counters.trains(sys._getframe(1))
@@ -299,17 +241,15 @@ class MicroBatch:
         if not self._is_open() or self.share is None:
             return
         if self.share.is_last:
-            if self._unasked and not (self.labels.is_whole() and self.divisors.is_whole(self._backwards - 1)):
+            if self._own_accumulation.batches and not self.weights.are_whole(self._backwards):
                 self.stop(
                     "the script accumulates gradients itself, of a loss that is divided by a number of its batch's "
                     "own: those of a batch can't be put together from its parts without those of the batches before it"
                 )
                 return
-            if self._unasked:
+            if self._own_accumulation.batches:
                 return
-            self.labels.divide(self._parameters())
-            is_divided = self.divisors.divide(self._parameters(), self._backwards - 1, self._place())
-            if (self.labels.in_use or is_divided) and self._stepped:
+            if self.weights.divide(self._backwards, self._place()) and self._stepped:
                 self.stop("optimizers step within backward, before all labels of a batch are counted")
         else:
             self.remember_gradients()
@@ -333,7 +273,7 @@ class MicroBatch:
         self._asked.append(id(optimizer))
         self._has_stepped = True
         if self.share.is_last:
-            self._unasked = 0
+            self._own_accumulation.end()
         if self.accumulate > 1:
             self._counters.trains(sys._getframe(1))
             self._counters.judge(sys._getframe(1))
@@ -386,40 +326,17 @@ class MicroBatch:
     def _is_model(self, value: Any) -> bool:
         return isinstance(value, self._torch.nn.Module) and next(value.parameters(), None) is not None
 
-    def _parameters(self) -> list[Any]:
-        return [p for _, module in scopes.live_roots() for p in module.parameters() if p.grad is not None]
-
     def _name_statistics(self, module: Any) -> None:
-        """Layers that mix samples, or draw random numbers for each: known for what they are, and told once."""
+        """Told once."""
         if self._named:
             return
         self._named = True
-        parts = list(module.modules())
-        if any(getattr(part, "scale_grad_by_freq", False) and part.training for part in parts):
-            text = f"an embedding divides gradients by how often a row is in {self.size} samples (scale_grad_by_freq)"
-            self.name_effect(text)
-        if batch_norms.train_in(module):
-            text = f"batch normalisation sees {self.size} samples at once, so statistics and gradients are others"
-            self.name_effect(text, "batch_statistics")
-        elif any("Dropout" in type(part).__name__ and part.training and getattr(part, "p", 0) for part in parts):
-            text = "dropout draws its masks for each micro-batch: other random numbers, of the same distribution"
-            self.name_effect(text)
-
-    @staticmethod
-    def _trained() -> list[Any]:
-        return [p for _, module in scopes.live_roots() for p in module.parameters() if p.requires_grad]
+        for text, what in effects_of_parts(module, self.size):
+            self.name_effect(text, what)
 
     def remember_gradients(self) -> None:
         if self._is_open():
-            self._gradients = {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in self._parameters()}
-
-    def _look_at_gradients(self) -> None:
-        """Between two micro-batches of a batch nobody may have changed what was accumulated."""
-        if not self._gradients or self._backwards:
-            return
-        now = {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in self._parameters()}
-        if any(now.get(key) != value for key, value in self._gradients.items()):
-            self.refuse("the script changes, replaces or zeroes gradients itself between two batches")
+            self._gradients.remember()
 
 
 def install(torch: Any, options: dict[str, Any]) -> None:
@@ -431,7 +348,7 @@ def install(torch: Any, options: dict[str, Any]) -> None:
     events.root_enter.listen(technique.on_root)
     events.optimizer_made.listen(technique.learn_optimizer)
     technique.accelerate.install()
-    technique.labels.install()
+    technique.weights.labels.install()
     between_steps.put_off_averages(torch, technique)
     machine = training_loop.install(torch)
     if technique.accumulate > 1 or machine.window is None:  # a plan may have another one for evaluations

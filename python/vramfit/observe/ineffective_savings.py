@@ -68,7 +68,7 @@ def _watch_dynamic(module: ModuleType) -> None:
         network = yield
         _look_at_dynamic(network, frames.script_line(sys._getframe(1)))
 
-    quantize_dynamic = around("vain_savings.dynamic", original, look)
+    quantize_dynamic = around("ineffective_savings.dynamic", original, look)
     for name, place in list(sys.modules.items()):
         if name.startswith("torch.") and getattr(place, "quantize_dynamic", None) is original:
             vars(place)["quantize_dynamic"] = quantize_dynamic

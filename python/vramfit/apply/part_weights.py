@@ -1,0 +1,45 @@
+"""The weight of each part's loss in that of its batch: by samples, labels or a number that the script divides by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vramfit.apply.accumulated import parameters_with_gradients
+from vramfit.apply.divisor_weights import DivisorWeights
+from vramfit.apply.label_weights import LabelWeights
+from vramfit.apply.split_sampler import Share
+
+
+class PartWeights:
+    """`backwards`: how many backward passes of the part have begun."""
+
+    def __init__(self, torch: Any, stop: Callable[[str], None]) -> None:
+        self.labels = LabelWeights(torch)
+        self.divisors = DivisorWeights(torch, stop)
+
+    def begin_batch(self) -> None:
+        self.labels.begin()
+        self.divisors.begin()
+
+    def need_one_loss(self) -> bool:
+        """What the parts are divided by is known at the end, and is one number."""
+        return self.labels.in_use or self.divisors.needs_all_parts()
+
+    def weight_of(self, roots: list[Any], share: Share, in_parts: bool, backwards: int, place: str) -> Any:
+        """What to multiply the loss by: a number, or a tensor."""
+        weight = self.labels.weight_of(roots, share)
+        if weight is None and in_parts:
+            weight = self.divisors.weight_of(roots, share, backwards - 1, place)
+            if weight is not None:
+                self.labels.forget_others()
+        return share.size / share.of if weight is None else weight
+
+    def are_whole(self, backwards: int) -> bool:
+        return self.labels.is_whole() and self.divisors.is_whole(backwards - 1)
+
+    def divide(self, backwards: int, place: str) -> bool:
+        """After the last part. Whether the gradients are true ones only from here on."""
+        self.labels.divide(parameters_with_gradients())
+        is_divided = self.divisors.divide(parameters_with_gradients(), backwards - 1, place)
+        return self.labels.in_use or is_divided
