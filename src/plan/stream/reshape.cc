@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "model/allocator_sizes.h"
 #include "model/number_names.h"
@@ -118,8 +119,25 @@ void release_gradients_at_once(const model::AllocationStream& stream, std::vecto
   make_state_in_backward(stream, lives);
 }
 
+// The most that updates work in beside the state and gradients, in any step.
+std::int64_t most_of_updates(const model::AllocationStream& stream, const std::vector<Life>& lives) {
+  std::int64_t most = 0;
+  std::vector<std::pair<PlayTime, std::int64_t>> changes;  // of what is there
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    const bool is_work = block.owner == BlockOwner::kTemporaries && lives[i].died != kNeverFreed;
+    if (block.phase != VF_PHASE_TRAIN || block.stage != VF_STAGE_OPTIMIZER || !is_work) continue;
+    changes.emplace_back(lives[i].born, lives[i].bytes);
+    changes.emplace_back(lives[i].died, -lives[i].bytes);
+  }
+  std::ranges::sort(changes);
+  std::int64_t now = 0;
+  for (const auto& [at, bytes] : changes) most = std::max(most, now += bytes);
+  return most;
+}
+
 // Parameters take turns, whose state is brought over, updated and taken back: at first where it is made, and in the
-// steps after it once backward is through.
+// steps after it once backward is through. What an update works in is there with the state of its turn.
 void take_turns(const model::AllocationStream& stream, std::int64_t at_once, std::vector<Life>& lives) {
   std::vector<std::vector<std::size_t>> turns;
   std::int64_t taken = 0;
@@ -149,11 +167,18 @@ void take_turns(const model::AllocationStream& stream, std::int64_t at_once, std
   });
   const PlayTime step_end = after != stream.blocks.end() ? at_event(after->born) - 1 : kNeverFreed;
   for (const std::size_t i : turns.back()) lives[i].died = std::min(lives[i].died, step_end);
+  const std::int64_t work = most_of_updates(stream, lives);
   for (const model::StreamPass& pass : stream.passes) {
     if (pass.begin < last.born || pass.end == 0) continue;
     PlayTime moment = at_event(pass.end - 1) + kAfterMicroBatches;
     for (const std::vector<std::size_t>& turn : turns) {
-      for (const std::size_t i : turn) lives.push_back({moment, moment + 1, lives[i].bytes, lives[i].phase});
+      std::int64_t taken_now = 0;
+      for (const std::size_t i : turn) {
+        lives.push_back({moment, moment + 1, lives[i].bytes, lives[i].phase});
+        taken_now += lives[i].bytes;
+      }
+      const double share = static_cast<double>(taken_now) / static_cast<double>(std::max(at_once, taken_now));
+      lives.push_back({moment, moment + 1, std::llround(share * static_cast<double>(work)), lives[turn.front()].phase});
       moment += 2;
     }
   }

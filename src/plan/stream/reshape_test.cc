@@ -219,6 +219,29 @@ TEST(Reshape, state_that_waits_elsewhere_comes_in_turns) {
   EXPECT_LT(lives[11].died, lives[12].born);
 }
 
+TEST(Reshape, what_an_update_works_in_is_there_with_the_state_of_its_turn) {
+  model::AllocationStream stream = example_stream();
+  const model::StreamTime first = stream.blocks.back().born + 10;
+  auto block = stream.blocks.back();
+  block.phase = VF_PHASE_TRAIN, block.stage = VF_STAGE_OPTIMIZER;
+  for (const model::StreamTime at : {0U, 1U}) {
+    block.born = first + at, block.died = model::kStreamEnd, block.bytes = (at == 0 ? 20 : 10) * kMib;
+    block.owner = BlockOwner::kOptimizer;
+    stream.blocks.push_back(block);
+  }
+  block.born = first + 2, block.died = first + 3, block.bytes = 8 * kMib, block.owner = BlockOwner::kTemporaries;
+  stream.blocks.push_back(block);
+  stream.passes.push_back({first + 10, first + 11, first + 20});
+  Reshaping reshaping = nothing();
+  reshaping.state_at_once = 20 * kMib;
+  const auto lives = reshape(stream, reshaping);
+  ASSERT_EQ(lives.size(), 14U);
+  EXPECT_EQ(lives[11].bytes, 8 * kMib) << "of the largest turn, in the second step";
+  EXPECT_EQ(lives[11].born, lives[10].born);
+  EXPECT_EQ(lives[13].bytes, 4 * kMib) << "of half as much state";
+  EXPECT_EQ(lives[13].born, lives[12].born);
+}
+
 TEST(Reshape, the_weights_are_not_halved_again_of_a_run_that_had_them_in_half) {
   Forecast halved = start_forecast(example_job());
   halved.later_weights = 0.5;
