@@ -26,6 +26,7 @@ constexpr double kOfLives = 0.005;  // the same blocks, perhaps for less long
 // What a script holds of one micro-batch until the next has made its own is not read here.
 constexpr double kOfMicroBatches = 0.05;
 constexpr double kOfSecondRuns = 0.1;  // when a module runs again, and what it makes meanwhile, is read in two ways
+constexpr double kOfTurns = 0.05;      // which parameters are updated together is read in two ways
 
 // Twice the place of a record, so that something may happen between two.
 constexpr std::size_t moment_of(std::size_t record) { return 2 * record; }
@@ -95,7 +96,7 @@ bool is_inside(std::string_view module, std::string_view outer) {
   return module == outer || (module.starts_with(outer) && module.substr(outer.size()).starts_with('.'));
 }
 
-// Workspaces of libraries are made in a pass as well, and stay: they are of no samples.
+// Workspaces of libraries are made in a pass as well, and life: they are of no samples.
 bool outlives_steps(const BlockLife& life, const std::vector<TrainingPass>& passes) {
   if (life.gone == kNeverGone) return true;
   const auto next = std::ranges::find_if(passes, [&](const TrainingPass& pass) { return pass.begin > life.born; });
@@ -129,6 +130,51 @@ void release_gradients(std::vector<BlockLife>& lives) {
   for (BlockLife& life : lives) {
     if (life.owner == VF_OWNER_GRADIENT && life.phase == VF_PHASE_TRAIN) life.gone = life.born + 1;
   }
+}
+
+// As python/vramfit/apply/offload_optimizer.py has it: the state of so many bytes of parameters is on the card at once.
+constexpr std::int64_t kTurn = std::int64_t{64} << 20;
+
+// The share of the state that a step has on the card: of the gradients of the first pass, those of one turn.
+double share_of_turn(const std::vector<BlockLife>& lives, const std::vector<TrainingPass>& passes) {
+  std::int64_t all = 0, largest = 0;
+  for (const BlockLife& life : lives) {
+    if (life.owner != VF_OWNER_GRADIENT || passes.empty() || life.born > passes.front().end) continue;
+    all += life.size;
+    largest = std::max(largest, life.size);
+  }
+  return all > 0 ? std::min(1.0, static_cast<double>(std::max(kTurn, largest)) / static_cast<double>(all)) : 1;
+}
+
+// The state is nowhere but in steps, and there a share of it; so are the temporaries of updates.
+void take_state_in_turns(double share, std::vector<BlockLife>& lives) {
+  const auto is_of_step = [](const BlockLife& life) {
+    return life.stage == VF_STAGE_OPTIMIZER && life.phase == VF_PHASE_TRAIN;
+  };
+  std::int64_t state = 0;
+  std::vector<BlockLife> steps;  // each from its first birth to its last
+  const BlockLife* before = nullptr;
+  for (const BlockLife& life : lives) {
+    if (life.owner == VF_OWNER_OPTIMIZER) state += life.size;
+    if (is_of_step(life)) {
+      const bool goes_on = before != nullptr && is_of_step(*before);
+      if (!goes_on) steps.push_back(life);
+      steps.back().gone = life.born + 1;
+    }
+    before = &life;
+  }
+  for (BlockLife& life : lives) {
+    if (life.owner == VF_OWNER_OPTIMIZER) {
+      life.size = 0;
+    } else if (is_of_step(life) && life.gone != kNeverGone) {
+      life.size = static_cast<std::int64_t>(share * static_cast<double>(life.size));
+    }
+  }
+  for (BlockLife& step : steps) {
+    step.owner = VF_OWNER_OPTIMIZER;
+    step.size = static_cast<std::int64_t>(share * static_cast<double>(state));
+  }
+  lives.insert(lives.end(), steps.begin(), steps.end());
 }
 
 // What one module made in the forward of one pass.
@@ -196,19 +242,22 @@ void run_again(std::string_view module, const TrainingPass& pass, std::vector<Bl
 class Reading {
  public:
   Reading(const model::Recording& recording, int device, const model::Plan& plan)
-      : plan_(plan), stays_(read_lives(recording, device)), passes_(read_passes(stays_)) {}
+      : plan_(plan),
+        lives_(read_lives(recording, device)),
+        passes_(read_passes(lives_)),
+        turn_(share_of_turn(lives_, passes_)) {}
 
   CountedForecast count() {
     CountedForecast counted;
     counted.tolerance = kOfLives;
-    if (stays_.size() > kMostRecounted) counted.why_not = fmt::format("{} blocks are too many", stays_.size());
+    if (lives_.size() > kMostRecounted) counted.why_not = fmt::format("{} blocks are too many", lives_.size());
     for (const model::Change& change : plan_.changes) {
       if (counted.why_not.empty()) counted.why_not = apply(change, counted.tolerance);
     }
     if (!counted.why_not.empty()) return counted;
-    for (const BlockLife& now : stays_) {
+    for (const BlockLife& now : lives_) {
       std::int64_t sum = 0;
-      for (const BlockLife& other : stays_) sum += other.born <= now.born && other.gone > now.born ? other.size : 0;
+      for (const BlockLife& other : lives_) sum += other.born <= now.born && other.gone > now.born ? other.size : 0;
       counted.allocated = std::max(counted.allocated, Bytes(sum));
       Bytes& of_phase = counted.phases[std::string(model::phase_name(now.phase))];
       of_phase = std::max(of_phase, Bytes(sum));
@@ -220,12 +269,18 @@ class Reading {
   // Why it can't be counted here; empty: it is.
   std::string apply(const model::Change& change, double& tolerance) {
     if (change.technique == "allocator" || change.technique == "empty_cache") return "";
-    if (change.technique == "release_gradients") return release_gradients(stays_), "";
+    if (change.technique == "release_gradients") return release_gradients(lives_), "";
+    if (change.technique == "offload_optimizer") {
+      const auto steps_in_backward = [](const model::Change& other) { return other.technique == "release_gradients"; };
+      if (std::ranges::any_of(plan_.changes, steps_in_backward)) return "offload_optimizer with steps in backward";
+      tolerance = std::max(tolerance, kOfTurns);
+      return take_state_in_turns(turn_, lives_), "";
+    }
     if (change.technique == "micro_batch") {
       const std::int64_t parts = model::find_integer(change, "accumulate").value_or(1);
       if (parts <= 1) return "micro_batch without accumulation";
       tolerance = std::max(tolerance, kOfMicroBatches);
-      return take_fewer_samples(parts, passes_, stays_), "";
+      return take_fewer_samples(parts, passes_, lives_), "";
     }
     if (change.technique != "checkpoint") return change.technique;
     if (model::find_text(change, "keep")) return "checkpoint that keeps products";
@@ -235,15 +290,16 @@ class Reading {
       if (std::ranges::any_of(modules, is_around)) return "checkpoints within checkpoints";
     }
     for (const TrainingPass& pass : passes_) {
-      for (const std::string& module : modules) run_again(module, pass, stays_);
+      for (const std::string& module : modules) run_again(module, pass, lives_);
     }
     tolerance = std::max(tolerance, kOfSecondRuns);
     return "";
   }
 
   const model::Plan& plan_;
-  std::vector<BlockLife> stays_;
+  std::vector<BlockLife> lives_;
   std::vector<TrainingPass> passes_;
+  double turn_;
 };
 
 bool allocates_on(const model::Recording& recording, int device) {

@@ -5,6 +5,7 @@
 //   micro_batch        what a training step allocates for its samples is smaller; gradients of the first step stay
 //   checkpoint         what a module holds for its backward is there during its forward, and again once the last of
 //                      what came after it is gone; what it returns stays
+//   offload_optimizer  the state is there in steps alone, and a share of it, as of what steps work in
 //   release_gradients  a gradient goes as soon as it is there
 //   allocator, empty_cache   move no block
 #ifndef VRAMFIT_VERIFY_FORECAST_H

@@ -131,6 +131,41 @@ TEST(CountForecast, a_module_that_runs_again_holds_nothing_meanwhile) {
   EXPECT_EQ(Step().count({both}).allocated, Bytes::mib(270));
 }
 
+TEST(CountForecast, state_in_host_memory_is_there_in_steps_alone_and_a_turn_of_it) {
+  std::vector<vf_record> records;
+  const auto push = [&](std::uint64_t address, std::int64_t mib, vf_owner owner, vf_stage stage) {
+    for (const vf_record_kind kind : {VF_RECORD_BLOCK_ALLOC, VF_RECORD_TAG}) {
+      vf_record record = record_of(kind, address, mib << 20, 0);
+      record.stage = static_cast<decltype(record.stage)>(stage);
+      record.phase = VF_PHASE_TRAIN;
+      record.a = owner;
+      records.push_back(record);
+    }
+  };
+  const auto free = [&](std::uint64_t address) { records.push_back(record_of(VF_RECORD_BLOCK_FREE, address, 0, 0)); };
+  const auto pass = [&](std::uint64_t at) {
+    push(at, 60, VF_OWNER_ACTIVATION, VF_STAGE_FORWARD);
+    push(at + 1, 64, VF_OWNER_GRADIENT, VF_STAGE_BACKWARD);
+    push(at + 2, 192, VF_OWNER_GRADIENT, VF_STAGE_BACKWARD);
+    free(at);
+  };
+  push(1, 256, VF_OWNER_WEIGHT, VF_STAGE_OTHER);
+  pass(10);
+  push(20, 512, VF_OWNER_OPTIMIZER, VF_STAGE_OPTIMIZER);  // twice the weights, as Adam's
+  push(21, 40, VF_OWNER_UNKNOWN, VF_STAGE_OPTIMIZER);
+  for (const std::uint64_t address : {21, 11, 12}) free(address);
+  pass(30);
+  const model::Recording recording = recording_of(records);
+  const auto count = [&](std::vector<model::Change> changes) {
+    return count_forecast(std::span(&recording, 1), 0, {"a plan", std::move(changes)});
+  };
+  EXPECT_EQ(count({}).allocated, Bytes::mib(256 + 512 + 60 + 256)) << "the second pass";
+  const model::Change waits{"offload_optimizer", {}};
+  EXPECT_EQ(count({waits}).allocated, Bytes::mib(256 + 256 + 384 + 30))
+      << "the step: three quarters of the state and of what it works in, the largest tensor's";
+  EXPECT_EQ(count({waits, {"release_gradients", {}}}).why_not, "offload_optimizer with steps in backward");
+}
+
 TEST(CountForecast, what_it_does_not_know_is_not_counted) {
   EXPECT_EQ(Step().count({{"offload_activations", {}}}).why_not, "offload_activations");
   EXPECT_EQ(count_forecast({}, 0, {}).why_not, "nothing was recorded of the card");

@@ -71,7 +71,7 @@ def test_plans_of_a_fit(product: Product) -> None:
 @pytest.mark.parametrize(
     ("command", "least"),
     [
-        ((str(ROOT / "examples" / "bert_large" / "train.py"), "--batch-size", "4", "--layers", "6"), 6),
+        ((str(ROOT / "examples" / "bert_large" / "train.py"), "--batch-size", "4", "--layers", "6"), 10),
         ((str(SCRIPTS / "detector.py"),), 1),
         ((str(SCRIPTS / "hf_trainer.py"), "bf16"), 3),
     ],
