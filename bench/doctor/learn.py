@@ -2,10 +2,10 @@
 
     python bench/doctor/learn.py [--check] [--write]
 
-A multinomial logistic regression (scikit-learn) over the words, pairs of words and pieces of words of the texts of this
-folder (`texts/`, `known_texts.jsonl`), with the causes that people found. What it is worth is printed of texts that it has
-not seen: each set in its turn is left out (`--check`; a few minutes), and the texts of the newest exam, and of the
-threads that it shares, are never learnt from. Needs scikit-learn; neither vramfit nor its tests do.
+A multinomial logistic regression (scikit-learn) over the words, pairs of words and pieces of words of the texts of
+this folder (`texts/`, `known_texts.jsonl`), with the causes that people found. What it is worth is printed of texts
+that it has not seen: each set in its turn is left out (`--check`; ten minutes), and the texts of the newest exam, and
+of the threads that it shares, are never learnt from. Needs scikit-learn; neither vramfit nor its tests do.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ bool is_inside(std::string_view module, std::string_view outer) {
   return module == outer || (module.starts_with(outer) && module.substr(outer.size()).starts_with('.'));
 }
 
-// Workspaces of libraries are made in a pass as well, and life: they are of no samples.
+// Workspaces of libraries are made in a pass as well, and stay: they are of no samples.
 bool outlives_steps(const BlockLife& life, const std::vector<TrainingPass>& passes) {
   if (life.gone == kNeverGone) return true;
   const auto next = std::ranges::find_if(passes, [&](const TrainingPass& pass) { return pass.begin > life.born; });
