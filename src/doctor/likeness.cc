@@ -17,7 +17,7 @@ namespace {
 
 // One line each: four of settings ("codes", "bias", "shares", "right"), then a word, two, or a piece of one, with its
 // weights.
-constexpr std::string_view kLikenessLines[] = {
+constexpr const char* kLikenessLines[] = {
 #include "doctor/likeness_lines.inc"
 };
 
