@@ -56,12 +56,12 @@ LAYER = "torch.nn.Linear(2, 2)"
 WRAPPED = [
     ("observe.linear_layers", "_has_loaded", f"{LAYER}.load_state_dict({LAYER}.state_dict())", "linear layers"),
     ("observe.owners", "tag_root", f"{LAYER}.to(torch.float64)", "owners.move"),
-    ("observe.thread_lines", "recorder", "import threading; threading.Thread(target=print).start()", "thread_lines"),
+    ("observe.thread_lines", "recorder", "import threading; threading.Thread(target=int).start()", "thread_lines"),
     (
-        "observe.vain_savings",
+        "observe.ineffective_savings",
         "_look_at_dynamic",
         f"torch.ao.quantization.quantize_dynamic(torch.nn.Sequential({LAYER}))",
-        "vain_savings.dynamic",
+        "ineffective_savings.dynamic",
     ),
     ("diagnose.checkpoints", "_loaded", "torch.save(1, 'x.pt'); torch.load(f='x.pt')", "checkpoints.load"),
 ]
