@@ -36,7 +36,7 @@ std::string diff_of(const model::Patch& patch) {
 
 void talk_of(const model::Patch& patch) {
   for (const std::string& done : patch.done) talk(fmt::format("[✓] {} is in the source\n", done));
-  for (const auto& left : patch.left) talk(fmt::format("[✗] {} is not: {}\n", left.id, left.reason));
+  for (const auto& left : patch.left) talk(fmt::format("[✗] {} is not in the source: {}\n", left.id, left.reason));
   if (!patch.left.empty() && !patch.done.empty()) {
     talk("What is not in the source takes a plan of its own beside it (vramfit run --plan).\n");
   }

@@ -154,7 +154,7 @@ def test_a_loop_of_a_library_is_refused_by_its_name(product: Product) -> None:
     folder = copy_of(product, case, "job")
     made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", case.techniques))
     assert made.exit_code == 4, made
-    assert "autocast is not: backward() is called by fitlib, not by the script" in made.stderr
+    assert "autocast is not in the source: backward() is called by fitlib, not by the script" in made.stderr
     assert "+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)" in made.stdout
 
 
@@ -168,7 +168,7 @@ def test_an_autocast_that_the_script_turned_off_is_left_to_the_plan(product: Pro
     folder = copy_of(product, Case("script", []), "job")
     made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [BF16]))
     assert (made.exit_code, made.stdout) == (1, ""), made
-    assert "autocast is not: the script has an autocast of its own, which is off (train.py:21)" in made.stderr
+    assert "autocast is not in the source: the script has an autocast of its own, which is off (train.py:21)" in made.stderr
 
 
 COUNTED = {
