@@ -7,6 +7,7 @@
 #include "chosen_reader.h"
 #include "ingest/network_files.h"
 #include "ingest/patch_file.h"
+#include "ingest/warm_answer.h"
 #include "isolate/layer.h"
 #include "job/learned.h"
 #include "sweep/slurm_text.h"
@@ -19,6 +20,7 @@ namespace isolate = vramfit::isolate;
 void read_patch(std::string_view text) { static_cast<void>(ingest::parse_patch(text, "fuzz")); }
 void read_config(std::string_view text) { static_cast<void>(ingest::parse_model_config(text, "fuzz")); }
 void read_networks(std::string_view text) { static_cast<void>(ingest::parse_networks(text, "fuzz")); }
+void read_answer(std::string_view text) { static_cast<void>(ingest::read_warm_answer(text)); }
 void read_learned(std::string_view text) { static_cast<void>(vramfit::job::parse_learned(text, "t4")); }
 
 // What is read can be written, and is the same when it is read again.
@@ -50,6 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                         {'n', read_config},
                                         {'t', read_networks},
                                         {'l', read_learned},
+                                        {'w', read_answer},
                                         {'s', read_layer},
                                         {'j', read_slurm_jobs},
                                         {'q', read_slurm}});

@@ -168,7 +168,10 @@ def test_an_autocast_that_the_script_turned_off_is_left_to_the_plan(product: Pro
     folder = copy_of(product, Case("script", []), "job")
     made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [BF16]))
     assert (made.exit_code, made.stdout) == (1, ""), made
-    assert "autocast is not in the source: the script has an autocast of its own, which is off (train.py:21)" in made.stderr
+    assert (
+        "autocast is not in the source: the script has an autocast of its own, which is off (train.py:21)"
+        in made.stderr
+    )
 
 
 COUNTED = {
