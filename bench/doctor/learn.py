@@ -34,7 +34,7 @@ INVERSE_REGULARIZATION = 30.0
 SHARE_OF_BEST = 0.75  # of a text's weight, where several causes are accepted
 STEP, NO_WEIGHT = 0.3, ord("U")
 SHARES = (0.2, 0.4)
-# As in src/doctor/likeness.h and likeness_finding.cc.
+# As in src/doctor/likeness.h.
 UNSURE, LIKELIER, SHARE_TO_OUTRANK = 0.6, 1.5, 0.35
 SHARE_TO_NAME, HEALTHY_TO_NAME, HEALTHY_TO_CLEAR = 0.2, 0.35, 0.2
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "virtual_gpu/testing/card_fixture.h"
+#include "virtual_gpu/testing/driver_context.h"
 
 namespace {
 
@@ -14,12 +15,10 @@ using vramfit::testing::kMiB;
 
 const auto* const kEnvironment = ::testing::AddGlobalTestEnvironment(new CardEnvironment);
 
-class PhysicalMemory : public ::testing::Test {
+class PhysicalMemory : public vramfit::testing::DriverContext {
  protected:
   void SetUp() override {
-    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
-    CUcontext context = nullptr;
-    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_NO_FATAL_FAILURE(DriverContext::SetUp());
     ASSERT_EQ(cuMemAddressReserve(&range_, 64 * kMiB, 0, 0, 0), CUDA_SUCCESS);
     before_ = used();
   }

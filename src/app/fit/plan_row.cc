@@ -34,6 +34,25 @@ PlanStanding standing_of(Outcome outcome) {
   return PlanStanding::kBroke;
 }
 
+// PyTorch's allocator keeps memory while the card has room, and gives idle memory back only once it has none.
+void predict(const plan::Outlook& outlook, Bytes limit, PlanRow& row) {
+  row.predicted = outlook.needs;
+  row.predicted_peak = plan::peak_on({outlook.needs, outlook.uses}, limit);
+  const plan::Interval interval = plan::find_interval(outlook, limit);
+  row.predicted_low = interval.low;
+  row.predicted_high = interval.high;
+  row.predicted_error = plan::error_of(outlook.made_by);
+  row.predicted_by = plan::name(outlook.made_by);
+}
+
+// `factor`: of the job's own time.
+void set_time(double factor, PlanRow& row) {
+  const devices::Interval time = devices::interval_of_change(factor);
+  row.time_factor = time.value;
+  row.time_low = time.low;
+  row.time_high = time.high;
+}
+
 // Why a plan that fits is not the best one.
 std::string why_not_best(const PlanRow& row, const PlanRow& best) {
   if (row.effect != best.effect && row.effect == name(plan::Effect::kPrecision)) return "computes in fewer bits";
@@ -47,23 +66,6 @@ std::string why_not_best(const PlanRow& row, const PlanRow& best) {
 }
 
 }  // namespace
-
-void predict(const plan::Outlook& outlook, Bytes limit, PlanRow& row) {
-  row.predicted = outlook.needs;
-  row.predicted_peak = plan::peak_on({outlook.needs, outlook.uses}, limit);
-  const plan::Interval interval = plan::find_interval(outlook, limit);
-  row.predicted_low = interval.low;
-  row.predicted_high = interval.high;
-  row.predicted_error = plan::error_of(outlook.made_by);
-  row.predicted_by = plan::name(outlook.made_by);
-}
-
-void set_time(double factor, PlanRow& row) {
-  const devices::Interval time = devices::interval_of_change(factor);
-  row.time_factor = time.value;
-  row.time_low = time.low;
-  row.time_high = time.high;
-}
 
 PlanRow row_of(const plan::Explained& explained, Bytes limit) {
   PlanRow row;

@@ -10,12 +10,6 @@
 
 namespace vramfit::app {
 
-// PyTorch's allocator keeps memory while the card has room, and gives idle memory back only once it has none.
-void predict(const plan::Outlook& outlook, base::Bytes limit, model::PlanRow& row);
-
-// `factor`: of the job's own time.
-void set_time(double factor, model::PlanRow& row);
-
 model::PlanRow row_of(const plan::PlanTrial& trial, base::Bytes limit);
 model::PlanRow row_of(const plan::Explained& explained, base::Bytes limit);  // of a plan that was not run
 
