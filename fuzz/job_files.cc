@@ -6,6 +6,7 @@
 
 #include "chosen_reader.h"
 #include "ingest/network_files.h"
+#include "ingest/output_seen.h"
 #include "ingest/patch_file.h"
 #include "ingest/warm_answer.h"
 #include "isolate/layer.h"
@@ -17,6 +18,7 @@ namespace {
 namespace ingest = vramfit::ingest;
 namespace isolate = vramfit::isolate;
 
+void read_output_seen(std::string_view text) { static_cast<void>(ingest::parse_output_seen(text)); }
 void read_patch(std::string_view text) { static_cast<void>(ingest::parse_patch(text, "fuzz")); }
 void read_config(std::string_view text) { static_cast<void>(ingest::parse_model_config(text, "fuzz")); }
 void read_networks(std::string_view text) { static_cast<void>(ingest::parse_networks(text, "fuzz")); }
@@ -49,6 +51,7 @@ void read_layer(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return vramfit::fuzz::read_as_chosen(data, size,
                                        {{'p', read_patch},
+                                        {'o', read_output_seen},
                                         {'n', read_config},
                                         {'t', read_networks},
                                         {'l', read_learned},

@@ -41,7 +41,7 @@ void read_tail(std::string_view bytes) {
   for (const auto& [device, reading] : *some) require(all->contains(device) && all->at(device) == reading);
 }
 
-// As it is, which is too short, and with what lacks of a ledger's size.
+// Reads it as it is, which is too short, and with what lacks of a ledger's size.
 void read_session(std::string_view bytes) {
   namespace probe = vramfit::probe;
   const vramfit::base::FileDescriptor file(::memfd_create("ledger", MFD_CLOEXEC));

@@ -6,6 +6,7 @@
 #include "python_frames.h"
 #include "recorder.h"
 #include "rise_watch.h"
+#include "vramfit/hook_functions.h"
 #include "vramfit/recording.h"
 #include "vramfit/vramfit.h"
 

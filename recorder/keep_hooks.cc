@@ -21,6 +21,6 @@ bool keep_hooks() {
 }  // namespace vramfit::recorder
 
 namespace {
-// Before main(), and so before Python looks.
+// Runs before main(), and so before Python looks.
 [[gnu::constructor]] void before_main() { vramfit::recorder::keep_hooks(); }
 }  // namespace

@@ -18,7 +18,7 @@ class LiveBlocks {
  public:
   void add(uint64_t address, int64_t size);
   void remove(uint64_t address);
-  // From `address` to the end of the block it lies in; 0: in none.
+  // The bytes from `address` to the end of the block it lies in; 0: in none.
   int64_t bytes_behind(uint64_t address) const;
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
@@ -45,7 +45,8 @@ KernelPass pass_of(std::span<const uint64_t> pointers, const KernelMemory& memor
 class KernelTally {
  public:
   void add(Recorder& recorder, uint8_t device, std::span<const uint64_t> pointers, const KernelMemory& memory);
-  // Before the stage, the phase or the step changes: records carry those of the moment in which they are written.
+  // Called before the stage, the phase or the step changes: records carry those of the moment in which they are
+  // written.
   void flush(Recorder& recorder);
   // No other thread is within it, or within the live blocks, at a fork. A child has launched nothing yet.
   void before_fork();

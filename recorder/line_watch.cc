@@ -101,7 +101,7 @@ void watch_instructions(void* mask, Code& entry) {
   entry.wanted = std::count(bytes, bytes + api.size_of(mask), kWanted);
 }
 
-// Asked once for each code object.
+// Asks once for each code object.
 void ask_about(void* watch, void* code, Code& entry) {
   const Python& api = python();
   void* answer = api.call(watch, "Oi", code, 0);

@@ -6,7 +6,7 @@
 
 namespace vramfit::recorder {
 
-// Whose code a Python file is.
+// The kind of code that a Python file holds.
 enum class Whose {
   kUsers,      // not installed, not generated
   kPackage,    // an installed package's, which is what runs where a program was started by its name (`tune run`)

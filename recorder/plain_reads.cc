@@ -39,8 +39,8 @@ vf_plain_folders* ask_for_table() {
   return table == MAP_FAILED ? &none : static_cast<vf_plain_folders*>(table);
 }
 
-// Asked for once in a process; a fork has its parent's. Null: there is none. A process outside of any layer may still
-// enter one. No locks and no allocations: others call us between fork and exec.
+// It is asked for once in a process; a fork has its parent's. Null: there is none. A process outside of any layer may
+// still enter one. No locks and no allocations: others call us between fork and exec.
 const vf_plain_folders* find_table() {
   vf_plain_folders* table = known.load(std::memory_order_acquire);
   if (table == nullptr) {

@@ -56,7 +56,7 @@ inline constexpr unsigned char kOwnedByInterpreter = 3;
 // From 3.14 on a frame refers to its code by a _PyStackRef, whose low bits are marks.
 inline constexpr uintptr_t kReferenceMarks = 7;
 
-// Of cpython/pystate.h, the same in all of them: the events of a trace function. An instruction is two bytes.
+// The events of a trace function in cpython/pystate.h, the same in all of them. An instruction is two bytes.
 inline constexpr int kCall = 0, kException = 1, kLine = 2, kInstruction = 7;
 inline constexpr int kInstructionBytes = 2;
 

@@ -90,8 +90,8 @@ Nvml::Handle Nvml::card_of(const unsigned char (&uuid)[16], std::string& name) c
   return nullptr;
 }
 
-// Not what NVML says is used: by the first version of the call that holds the driver's own reserve too, which no job
-// can have.
+// This is not what NVML says is used: in the first version of the call that holds the driver's own reserve too, which
+// no job can have.
 std::optional<int64_t> Nvml::free_bytes(Handle card) const {
   nvml::MemoryV2 memory{};
   memory.version = nvml::kMemoryV2Version;

@@ -24,7 +24,8 @@ using Emit = void (*)(uint8_t, uint8_t, uint64_t, int64_t, int64_t, int64_t, con
 
 constexpr int kCudaErrorInitialization = 3;  // cudaErrorInitializationError
 
-// Of whatever CUDA it is: the first loaded file of that name. Wheels have renamed it (libcudart-d0da41ae.so.11.0).
+// Keeps the first loaded file of that name, whatever CUDA it is of. Wheels have renamed it
+// (libcudart-d0da41ae.so.11.0).
 int keep_cudart(dl_phdr_info* loaded, size_t /*bytes*/, void* found) {
   const std::string_view path = loaded->dlpi_name != nullptr ? loaded->dlpi_name : "";
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -109,7 +110,7 @@ extern "C" __attribute__((visibility("default"))) int cudaFree(void* address) {
     }
   }
   if (segment.size == 0) return next(address);
-  // Before the bytes go back: another thread may be given the same address, and tell of it first.
+  // It is recorded before the bytes go back: another thread may be given the same address, and tell of it first.
   emit(VF_RECORD_SEGMENT_FREE, address, segment, -segment.size);
   const int result = next(address);
   vramfit::recorder::segment_freed(segment.device, reinterpret_cast<uint64_t>(address), segment.size);

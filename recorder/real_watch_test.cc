@@ -39,7 +39,7 @@ namespace vramfit::recorder {
 namespace {
 
 constexpr int64_t kMib = 1 << 20;
-// As an H200 had it; what NVML lists for the process is less than what its context takes of the card.
+// An H200's figures; what NVML lists for the process is less than what its context takes of the card.
 constexpr int64_t kContext = 543162368, kDriversOwn = 9240576;
 
 // A job on a card that nothing has used yet: each test has one of its own.

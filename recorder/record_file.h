@@ -46,7 +46,7 @@ class RecordFile {
   int error() const { return error_.load(std::memory_order_relaxed); }  // errno of the failure, 0 for the limit
   int64_t started_at_ns() const { return started_at_ns_; }
 
-  // For a forked child: forgets the file without touching its mapped bytes, which belong to the parent.
+  // Forgets, in a forked child, the file without touching its mapped bytes, which belong to the parent.
   void abandon();
 
  private:

@@ -44,7 +44,7 @@ class Recorder {
   // The line that set this thread to work, for what it does outside of the script's own code. Returns the one before.
   static uint32_t inherit_line(uint32_t line);
 
-  // For a forked child, which starts its own: gives up the files without touching the parent's bytes.
+  // Gives up, in a forked child, which starts its own, the files without touching the parent's bytes.
   void abandon();
 
  private:

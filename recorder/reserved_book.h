@@ -18,7 +18,7 @@ class ReservedBook {
     unreported_.erase(address);
   }
 
-  // By PyTorch, with a block. What was given since is its own where its reservation grew by as much.
+  // PyTorch reports it with a block. What was given since is its own where its reservation grew by as much.
   void report(int64_t reserved) {
     int64_t sum = 0;
     for (const auto& [address, size] : unreported_) sum += size;

@@ -44,7 +44,7 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constinit std::atomic<void*> watcher{nullptr};
 constinit std::atomic<int64_t> wanted{kNever}, wanted_late{kNever}, late_from{0};
 
-// In the main thread, with the GIL.
+// Runs in the main thread, with the GIL.
 int tell(void*) {
   void* watch = watcher.load();
   if (watch == nullptr) return 0;

@@ -30,7 +30,7 @@ def shared_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm_pyt
 
 @pytest.fixture
 def product(request: pytest.FixtureRequest, tmp_path: Path) -> Product:
-    """Of a test marked `warm`: whose runs are forks of a Python that has imported torch."""
+    """The product; the runs of a test marked `warm` are forks of a Python that has imported torch."""
     marks = [mark.name for mark in request.node.iter_markers() if mark.name in ("warm", "cold")]
     warm = request.getfixturevalue("shared_python").path if warm_python.is_wanted(marks) else ""
     return Product(tmp_path, warm)

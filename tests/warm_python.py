@@ -15,7 +15,7 @@ from pathlib import Path
 
 from product import Product
 
-# Of the run that told the environment, not of those that will be served.
+# Variables of the run that told the environment, not of those that will be served.
 _OF_ONE_RUN = {
     *("VRAMFIT_LAYER", "VRAMFIT_LEDGER", "VRAMFIT_OUTPUT_1", "VRAMFIT_OUTPUT_2", "VRAMFIT_RESTART", "VRAMFIT_RUN_DIR"),
 }

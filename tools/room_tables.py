@@ -7,7 +7,8 @@ from pathlib import Path
 
 DOCUMENT = Path("docs") / "architecture.md"
 OURS = Path(__file__).resolve().parent.parent
-# Of python/vramfit. The modules of no package start everything; each package above base may import what is below.
+# The packages of python/vramfit. The modules of no package start everything; each package above base may import what is
+# below.
 START = "start"
 BELOW = frozenset({"contract", "private", "base"})
 

@@ -17,6 +17,7 @@ class Remedy:
 REMEDIES = (
     Remedy("R1", "a smaller batch", "half the batch, half the memory", "effective_batch", "batch_size"),
     Remedy("R2", "gradient accumulation", "N micro-batches: 1/N of all memory", "micro_batch"),
+    Remedy("R2", "the network in parts of a batch", "as accumulation, in any loop", "split_forward"),
     Remedy("R3", "smaller inputs", "half the side, a quarter of the memory", "resize", "resize_input"),
     Remedy("R4", "mixed precision", "half of everything", "autocast"),
     Remedy("R5", "activation checkpointing", "sqrt(n) of the activations", "checkpoint"),

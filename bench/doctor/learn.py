@@ -1,20 +1,26 @@
 """Makes the table by which the doctor compares a text with published ones (src/doctor/likeness_lines.txt).
 
-    python bench/doctor/learn.py [--check] [--write]
+    python bench/doctor/learn.py [--check] [--choose] [--write] [--keep FOLDER] [--tool FILE]
 
 A multinomial logistic regression (scikit-learn) over the words, pairs of words and pieces of words of the texts of
 this folder (`texts/`, `known_texts.jsonl`), with the causes that people found. What it is worth is printed of texts
-that it has not seen: each set in its turn is left out (`--check`; ten minutes), and the texts of the newest exam, and
-of the threads that it shares, are never learnt from. Needs scikit-learn; neither vramfit nor its tests do.
+that it has not seen: each set in its turn is left out, and the program itself is asked of it, with the table of the
+others (`--check`; ten minutes). `--choose` tries what a vote must have to be heard (src/doctor/likeness.h, `Gates`) on
+every other set, and says what the best of it does in the rest. The texts of the newest exam, and of the threads that it
+shares, are never learnt from. Needs scikit-learn, and a build with tests; neither vramfit nor its tests need it.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import math
+import os
 import re
+import subprocess
+import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,16 +33,23 @@ from text_words import pieces_of, sample, words_that_count
 HERE = Path(__file__).resolve().parent
 CAUSES = HERE.parent.parent / "docs" / "causes.md"
 TABLE = HERE.parent.parent / "src" / "doctor" / "likeness_lines.txt"
+TOOL = HERE.parent.parent / "build" / "dev" / "tools" / "vramfit_vote_tool"
 EXAM = "exam-2026-11-28"
 MOST_WORDS = 9000  # that the table has
 MOST_CONSIDERED, FEWEST_TEXTS = 50_000, 3  # words at first, each in so many texts
 INVERSE_REGULARIZATION = 30.0
 SHARE_OF_BEST = 0.75  # of a text's weight, where several causes are accepted
+EVENNESS = 0.5  # 0: a cause counts by its texts; 1: all causes count alike. So rare ones are not left to common ones
 STEP, NO_WEIGHT = 0.3, ord("U")
-SHARES = (0.2, 0.4)
-# As in src/doctor/likeness.h.
-UNSURE, LIKELIER, SHARE_TO_OUTRANK = 0.6, 1.5, 0.35
-SHARE_TO_NAME, HEALTHY_TO_NAME, HEALTHY_TO_CLEAR = 0.2, 0.35, 0.2
+SHARES = (0.15, 0.2, 0.4)
+NO_CAUSE = ("none", "VF001")
+# Of a claim: right, wrong, and of a text in which there is no trouble, which sends its reader off for nothing.
+WORTH = {"accepted": 1, "wrong": -1, "accused": -2}
+TRIED = {
+    "share_to_name": (0.1, 0.15, 0.2, 0.3),
+    "times_the_next": (1, 1.3, 2),
+    "healthy_to_name": (0.3, 0.4, 0.5, 0.6),
+}
 
 
 @dataclass
@@ -79,10 +92,19 @@ def thread_of(source: str) -> str:
     return source.split("#")[0].rstrip("/")
 
 
-def left_for_learning(texts: list[Text], group: str) -> list[Text]:
-    """All but those of a set, and of the threads that it was written after."""
-    theirs = {thread_of(text.source) for text in texts if text.group == group and text.source}
-    return [text for text in texts if text.group != group and thread_of(text.source) not in theirs]
+def left_for_learning(texts: list[Text], *groups: str) -> list[Text]:
+    """All but those of the sets, and of the threads that they were written after."""
+    theirs = {thread_of(text.source) for text in texts if text.group in groups and text.source}
+    return [text for text in texts if text.group not in groups and thread_of(text.source) not in theirs]
+
+
+def _evened(codes: list[str], weights: list[float]) -> list[float]:
+    """A text of a rare cause counts more; all of them together as before."""
+    of_code: Counter[str] = Counter()
+    for code, weight in zip(codes, weights, strict=True):
+        of_code[code] += weight
+    evened = [weight / of_code[code] ** EVENNESS for code, weight in zip(codes, weights, strict=True)]
+    return [weight * sum(weights) / sum(evened) for weight in evened]
 
 
 class Model:
@@ -109,6 +131,7 @@ class Model:
                 codes.append(code)
                 best = SHARE_OF_BEST if others else 1.0
                 weights.append(best if place == 0 else (1 - SHARE_OF_BEST) / others)
+        weights = _evened(codes, weights)
         fitted = LogisticRegression(C=INVERSE_REGULARIZATION, max_iter=passes)
         fitted.fit(self._matrix(texts)[rows], codes, sample_weight=weights)
         self.codes, self.weights, self.bias = list(fitted.classes_), fitted.coef_, fitted.intercept_
@@ -128,12 +151,6 @@ class Model:
                 values.append(amount / length)
         return sparse.csr_matrix((values, (rows, columns)), shape=(len(texts), len(self.names)))
 
-    def shares(self, texts: list[Text]) -> list[dict[str, float]]:
-        votes = self._matrix(texts) @ self.weights.T + self.bias
-        votes = np.exp(votes - votes.max(1, keepdims=True))
-        votes /= votes.sum(1, keepdims=True)
-        return [dict(zip(self.codes, map(float, vote), strict=True)) for vote in votes]
-
     def lines(self, right: list[float]) -> list[str]:
         lines = ["codes " + " ".join(self.codes), "bias " + " ".join(f"{bias:.2f}" for bias in self.bias)]
         lines.append("shares " + " ".join(f"{share:.2f}" for share in SHARES))
@@ -145,64 +162,129 @@ class Model:
 
 
 @dataclass
-class Vote:
-    text: Text
-    healthy: float
-    code: str
-    share: float
-    share_of_first: float = 0
+class Program:
+    """The doctor, with a table of ours: src/app/testing/vote_tool.cc."""
 
-    @property
-    def outranks(self) -> bool:
-        """Says another cause than rules that are not sure of theirs."""
-        of_sick = 1 - self.healthy
-        is_unsure = self.text.first not in ("none", "VF001", "") and self.text.confidence <= UNSURE
-        is_likelier = self.share > LIKELIER * self.share_of_first and self.share >= SHARE_TO_OUTRANK * of_sick
-        return is_unsure and self.code != self.text.first and is_likelier
+    tool: Path
 
-    @property
-    def is_accepted(self) -> bool:
-        return self.code in self.text.codes
-
-
-def votes_of(model: Model, texts: list[Text]) -> list[Vote]:
-    votes = []
-    for text, shares in zip(texts, model.shares(texts), strict=True):
-        code = max((code for code in shares if code not in ("none", "VF001")), key=shares.__getitem__)
-        votes.append(Vote(text, shares["none"], code, shares[code], shares.get(text.first, 0)))
-    return votes
+    def ask(self, texts: list[Text], table: list[str], by_rules_of_now: bool, **gates: float) -> list[dict]:
+        lines = []
+        for text in texts:
+            line: dict[str, object] = {"text": text.raw.decode("utf-8", "replace")}
+            if not by_rules_of_now:
+                line |= {"first": text.first, "confidence": text.confidence}
+            lines.append(json.dumps(line))
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+            file.write("\n".join(table) + "\n")
+            file.flush()
+            words = [f"{name}={value}" for name, value in gates.items()]
+            command = [self.tool, "--table", file.name, *words]
+            environment = os.environ | {"VRAMFIT_HOME": str(self.tool.parent.parent / "stage")}
+            done = subprocess.run(
+                command, input="\n".join(lines), stdout=subprocess.PIPE, text=True, check=True, env=environment
+            )
+        return [json.loads(answer) for answer in done.stdout.splitlines()]
 
 
-def show(title: str, votes: list[Vote]) -> None:
-    sick = [vote for vote in votes if vote.text.codes[0] not in ("none", "VF001")]
-    print(f"{title}: {len(votes)} texts; of {len(sick)} with a cause the vote alone names an accepted one of", end=" ")
-    print(sum(vote.is_accepted for vote in sick))
-    unknown = [vote for vote in votes if vote.text.first == "VF001"]
-    named = [vote for vote in unknown if vote.share >= SHARE_TO_NAME and vote.healthy < HEALTHY_TO_NAME]
-    print(f"  rules alone: {len(unknown)} unknown; the vote names {len(named)} of them", end=", ")
-    print(f"accepted {sum(vote.is_accepted for vote in named)}", end=", ")
-    print(f"of no trouble {sum(vote.text.codes == ['none'] for vote in named)}")
-    clear = [vote for vote in votes if vote.text.first == "none"]
-    held = [vote for vote in clear if vote.healthy < HEALTHY_TO_CLEAR]
-    print(f"  rules alone: {len(clear)} all-clears", end=", ")
-    print(
-        f"{sum(vote.text.codes != ['none'] for vote in clear)} of them false; the vote holds back {len(held)}", end=", "
-    )
-    print(f"{sum(vote.text.codes != ['none'] for vote in held)} of them false")
-
-    other = [vote for vote in votes if vote.outranks]
-    print(f"  rules unsure of a cause, and the vote for another: {len(other)}", end=", ")
-    print(f"rules accepted {sum(vote.text.first in vote.text.codes for vote in other)}", end=", ")
-    print(f"the vote {sum(vote.is_accepted for vote in other)}")
+def judge(text: Text, said: str) -> str:
+    if said in text.codes:
+        return "accepted" if said != "none" else "clear"
+    if said == "VF001":
+        return "unknown"
+    if text.codes == ["none"]:
+        return "accused"
+    return "false all-clear" if said == "none" else "wrong"
 
 
-def rates(votes: list[Vote]) -> list[float]:
-    """How often the vote is right where the rules know nothing, by its share; rounded down, and below confidence."""
-    named = [vote for vote in votes if vote.text.first == "VF001" and vote.healthy < HEALTHY_TO_NAME]
+def tell(title: str, texts: list[Text], answers: list[dict], key: str = "said") -> None:
+    parts = []
+    for kind, is_well in (("of trouble", False), ("of none", True)):
+        counts = Counter(
+            judge(text, answer[key])
+            for text, answer in zip(texts, answers, strict=True)
+            if (text.codes == ["none"]) == is_well
+        )
+        parts.append(
+            f"{counts.total()} {kind}: " + ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        )
+    print(f"{title:32} {'; '.join(parts)}", flush=True)
+
+
+def tell_all(title: str, texts: list[Text], answers: list[dict]) -> None:
+    tell(f"{title}, rules alone", texts, answers, "rules")
+    tell(f"{title}, the program", texts, answers)
+
+
+@dataclass
+class LeftOut:
+    """A set or several, and the table of what may be learnt without them."""
+
+    texts: list[Text]
+    table: list[str]
+
+
+def leave_out(groups: list[str], learnt: list[Text], right: list[float], kept: Path | None) -> LeftOut:
+    file = kept / f"{'+'.join(groups)}.txt" if kept else None
+    if file and file.exists():
+        table = file.read_text(encoding="utf-8").splitlines()
+    else:
+        table = Model(left_for_learning(learnt, *groups)).lines(right)
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(table) + "\n", encoding="utf-8")
+    return LeftOut([text for text in learnt if text.group in groups], table)
+
+
+def check(sets: list[LeftOut], program: Program) -> None:
+    for by_rules_of_now, name in ((False, "rules as they were"), (True, "rules of now, which know these")):
+        print(f"\n{name}")
+        answers = [program.ask(one.texts, one.table, by_rules_of_now) for one in sets]
+        for one, said in zip(sets, answers, strict=True):
+            for group in sorted({text.group for text in one.texts}):
+                of_it = [at for at, text in enumerate(one.texts) if text.group == group]
+                tell(group, [one.texts[at] for at in of_it], [said[at] for at in of_it])
+        for half, title in ((slice(0, None, 2), "even sets"), (slice(1, None, 2), "odd sets"), (slice(None), "all")):
+            tell_all(
+                title,
+                [text for one in sets[half] for text in one.texts],
+                [one for said in answers[half] for one in said],
+            )
+
+
+def choose(sets: list[LeftOut], program: Program) -> None:
+    """What is heard of a vote where the rules knew nothing, by every other set; and what that comes to in the rest."""
+
+    def counts(half: list[LeftOut], gates: dict[str, float]) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for one in half:
+            unknown = [text for text in one.texts if text.first == "VF001"]
+            answers = program.ask(unknown, one.table, False, **gates)
+            found.update(judge(text, answer["said"]) for text, answer in zip(unknown, answers, strict=True))
+        return found
+
+    tried = []
+    for values in itertools.product(*TRIED.values()):
+        gates = dict(zip(TRIED, values, strict=True))
+        found = counts(sets[::2], gates)
+        tried.append((sum(worth * found[word] for word, worth in WORTH.items()), gates, found))
+    tried.sort(key=lambda one: -one[0])
+    for worth, gates, found in tried[:5]:
+        print(f"even sets: {worth} for {gates}: {dict(found)}; the odd ones: {dict(counts(sets[1::2], gates))}")
+
+
+def rates(sets: list[LeftOut], program: Program) -> list[float]:
+    """How often the vote is right where it is heard and the rules know nothing, by its share; rounded down, and below
+    confidence."""
+    named = []
+    for one in sets:
+        unknown = [text for text in one.texts if text.first == "VF001"]
+        for text, answer in zip(unknown, program.ask(unknown, one.table, False), strict=True):
+            if answer["said"] not in NO_CAUSE:
+                named.append((answer["shares"][answer["said"]], judge(text, answer["said"]) == "accepted"))
     found = []
     for low, high in zip(SHARES, (*SHARES[1:], 1.01), strict=True):
-        within = [vote for vote in named if low <= vote.share < high]
-        rate = sum(vote.is_accepted for vote in within) / max(len(within), 1)
+        within = [is_right for share, is_right in named if low <= share < high]
+        rate = sum(within) / max(len(within), 1)
         print(f"  a share of {low} to {high:.1f}: right {rate:.2f} of {len(within)}")
         found.append(min(math.floor(rate * 20) / 20, 0.65))
     return found
@@ -211,27 +293,35 @@ def rates(votes: list[Vote]) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="leave out each set in its turn, and say what comes of it")
+    parser.add_argument("--choose", action="store_true", help="and try gates on every other set")
+    parser.add_argument(
+        "--halves", action="store_true", help="of the newest day's sets alone, every other left out at once: two tables"
+    )
     parser.add_argument("--write", action="store_true", help="write the table; rates are those of its last --check")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="of left-out sets' tables, which are not made again"
+    )
+    parser.add_argument("--tool", type=Path, default=TOOL, help="vramfit_vote_tool of a build with tests")
     arguments = parser.parse_args()
     texts = read_texts()
     learnt = left_for_learning(texts, EXAM)
+    program = Program(arguments.tool.resolve())
     print(f"{len(texts)} texts, {len(learnt)} to learn from")
     right = [float(word) for word in TABLE.read_text().split("\n")[3].split()[1:]] if TABLE.exists() else []
-    if arguments.check:
-        votes = []
-        for group in sorted({text.group for text in learnt if text.first}):
-            held_out = votes_of(
-                Model(left_for_learning(learnt, group)), [text for text in learnt if text.group == group]
-            )
-            show(f"left out {group}", held_out)
-            votes += held_out
-        show("all that were left out", votes)
-        right = rates(votes)
-    model = Model(learnt)
-    show("learnt from", votes_of(model, learnt))
-    show("the exam, never learnt from", votes_of(model, [text for text in texts if text.group == EXAM]))
+    if arguments.check or arguments.choose:
+        groups = sorted({text.group for text in learnt if text.first})
+        newest = [group for group in groups if group[:10] == groups[-1][:10]]
+        left = [newest[::2], newest[1::2]] if arguments.halves else [[group] for group in groups]
+        sets = [leave_out(one, learnt, right, arguments.keep) for one in left]
+        if arguments.choose:
+            choose(sets, program)
+        check(sets, program)
+        right = rates(sets, program)
+    table = Model(learnt).lines(right)
+    exam = [text for text in texts if text.group == EXAM]
+    tell_all("the exam, never learnt from", exam, program.ask(exam, table, by_rules_of_now=True))
     if arguments.write:
-        TABLE.write_text("\n".join(model.lines(right)) + "\n", encoding="utf-8")
+        TABLE.write_text("\n".join(table) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

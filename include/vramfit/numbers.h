@@ -12,7 +12,7 @@ enum vf_phase {
   VF_PHASE_SAVE = 4
 };
 
-/* Where inside a step: kept by the Python hooks, stamped on every event. */
+/* The place inside a step: kept by the Python hooks, stamped on every event. */
 enum vf_stage {
   VF_STAGE_OTHER = 0,
   VF_STAGE_FORWARD = 1,

@@ -28,7 +28,7 @@ typedef struct vf_plain_folders {
   uint64_t slots[VF_PLAIN_SLOTS];
 } vf_plain_folders;
 
-/* Of the words that a program names the folder with, without a slash at their end; never 0. FNV-1a. */
+/* The hash of the words that a program names the folder with, without a slash at their end; never 0. FNV-1a. */
 static inline uint64_t vf_plain_hash(const char* words, size_t size) {
   uint64_t hash = 14695981039346656037ull;
   for (size_t i = 0; i < size; ++i) hash = (hash ^ (unsigned char)words[i]) * 1099511628211ull;

@@ -108,7 +108,7 @@ def _after_torch(torch: ModuleType) -> None:
     _state.hooked = True
     recorder.check()
     _look_for_private_names()
-    # In whichever process comes to use the card: the first, or a fork of it.
+    # This happens in whichever process comes to use the card: the first, or a fork of it.
     of_torch.lazy_call(notes.process_begins)
     parts = (
         ("phases", lambda: phases.install(torch)),
@@ -162,7 +162,8 @@ def _after_torch(torch: ModuleType) -> None:
 
 @notes.guarded("install private names")
 def _look_for_private_names() -> None:
-    """Of torch and Python now; of each other library once it is there; of what it imports late, when that is."""
+    """Looks for torch's and Python's names now; for each other library's once it is there; for what it imports late,
+    when that is."""
     from vramfit import private
     from vramfit.steer.counting_on import stack
 
@@ -183,7 +184,7 @@ def _look_again(names: ModuleType, module: ModuleType) -> None:
 
 
 def begin_job() -> None:
-    """In a fork of a warm process, where torch is imported already: what the job's environment asks for."""
+    """Installs in a fork of a warm process, where torch is imported already, what the job's environment asks for."""
     import sys
 
     from vramfit import apply, diagnose, patch, values, verify

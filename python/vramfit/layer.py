@@ -6,6 +6,7 @@ import ctypes
 import signal
 
 from vramfit.contract import asked
+from vramfit.contract.functions import bind
 
 _MAX_REASON = 4096
 _PR_SET_PDEATHSIG = 1
@@ -21,11 +22,9 @@ def enter(request: asked.EnteredLayer | None) -> None:
         return
     reason = ctypes.create_string_buffer(_MAX_REASON)
     try:
-        enter_layer = ctypes.CDLL(request.library).vramfit_enter_layer
+        enter_layer = bind(ctypes.CDLL(request.library), "vramfit_enter_layer")
     except (OSError, AttributeError) as error:
         raise Refused(str(error)) from error
-    enter_layer.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
-    enter_layer.restype = ctypes.c_int
     if enter_layer(request.spec.encode("utf-8", "surrogateescape"), reason, _MAX_REASON) != 0:
         raise Refused(reason.value.decode(errors="replace"))
 

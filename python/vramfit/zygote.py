@@ -36,28 +36,24 @@ import time
 from typing import Any
 
 from vramfit import layer, zygote_fork
-from vramfit.contract import asked, told
+from vramfit.contract import asked, told, variables
 from vramfit.contract.fields import plain, read
 from vramfit.private import torch as of_torch
 from vramfit.zygote_fork import MAX_PRELOADED, PRELOADED
-from vramfit.zygote_jobs import Connection, Job, kill_group, read_left
+from vramfit.zygote_jobs import Connection, Job, kill_group, read_left, signal_group
 
 # A shared one serves jobs that have nothing in common: only what changes nothing for those that do not import it.
 _PRELOADED_SHARED = frozenset({"numpy", "PIL", "torchvision"})
 _POLL_SECONDS = 0.02
 
-# Variables that the hooks and libraries read in the job itself, so that they may be others than the warm process has.
-_OF_A_JOB = frozenset({
-    "OLDPWD", "PWD", "PYTEST_CURRENT_TEST", "TMPDIR", "VRAMFIT_COVERAGE", "VRAMFIT_DIAGNOSE", "VRAMFIT_EVALUATION",
-    "VRAMFIT_HOME", "VRAMFIT_LAYER", "VRAMFIT_LEDGER", "VRAMFIT_MODULES", "VRAMFIT_OBSTACLES", "VRAMFIT_PLAN",
-    "VRAMFIT_PRINTED", "VRAMFIT_RESTART", "VRAMFIT_RUN_DIR", "VRAMFIT_RUN_ON", "VRAMFIT_SNAPSHOTS", "VRAMFIT_STEPS",
-    "VRAMFIT_STORE", "VRAMFIT_VALUES", "VRAMFIT_VERIFY", "VRAMFIT_WARM", "VRAMFIT_WITHIN", "_",
-})  # fmt: skip
+# Variables that may be others than the warm process has: our own by the contract, and those that no hook or library
+# asks for while it starts.
+_MAY_DIFFER = variables.MAY_DIFFER | {"OLDPWD", "PWD", "PYTEST_CURRENT_TEST", "TMPDIR", "_"}
 
 
 class Zygote:
     def __init__(self, only: socket.socket | None = None, listener: socket.socket | None = None) -> None:
-        """With the one connection there will ever be, or a socket that listens for others."""
+        """Takes the one connection there will ever be, or a socket that listens for others."""
         self._connections = [Connection(only)] if only else []
         self._listener = listener
         self._environment = dict(os.environ)
@@ -81,6 +77,7 @@ class Zygote:
 
     def serve(self) -> None:
         """Until the socket closes, or stdin of one that listens; jobs that still run are then killed."""
+        signal.signal(signal.SIGTSTP, lambda *_: self._stop())
         with selectors.DefaultSelector() as selector:
             for connection in self._connections:
                 selector.register(connection.socket, selectors.EVENT_READ, connection)
@@ -95,7 +92,7 @@ class Zygote:
             kill_group(job.pid)
 
     def _take(self, selector: selectors.BaseSelector) -> bool:
-        """What comes now. False: nothing will come any more."""
+        """Takes what comes now. False: nothing will come any more."""
         wait = _POLL_SECONDS if self._jobs else 0.0 if self._wanted else None
         for key, _ in selector.select(wait):
             if key.fileobj == 0:
@@ -157,6 +154,16 @@ class Zygote:
         job.patience = request.patience
         self._jobs.append(job)
 
+    def _stop(self) -> None:
+        """Ctrl-Z, which vramfit passes on: the jobs stop too, and the time until all go on is not theirs."""
+        for job in self._jobs:
+            signal_group(job.pid, signal.SIGTSTP)
+        began = time.monotonic()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        for job in self._jobs:
+            job.started += time.monotonic() - began
+            signal_group(job.pid, signal.SIGCONT)
+
     def _why_not(self, request: asked.WarmRequest, files: list[int]) -> str:
         """Why a job would go another way in a process of its own; empty: it would not."""
         if hidden := zygote_fork.hidden_from(request):
@@ -171,16 +178,17 @@ class Zygote:
         names = sorted(
             name
             for name in own.keys() | self._environment.keys()
-            if name not in _OF_A_JOB and own.get(name) != self._environment.get(name)
+            if name not in _MAY_DIFFER and own.get(name) != self._environment.get(name)
         )
         return f"its environment differs: {', '.join(names)}" if names else ""
 
     def _become(self, request: asked.WarmRequest, streams: list[int], modules: int, before: frozenset[str]) -> None:
-        """In the fork: turns into the job, and never returns."""
+        """Turns into the job, in the fork, and never returns."""
         code = 1
         refused = ""
         try:
             os.setpgid(0, 0)
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             for connection in self._connections:
                 connection.socket.close()
             if self._listener:
@@ -234,7 +242,8 @@ class Zygote:
             self._send(job.connection, answer)
 
     def _to_import(self, left: dict[str, Any]) -> list[str]:
-        """Of what a job imported. Nothing where one of its names means another file here: what imports it would too."""
+        """The modules to import, of those that a job did. None where one of its names means another file here: what
+        imports it would too."""
         if any(_found_here(name) not in (None, origin) for name, origin in left.get("origins", {}).items()):
             return []
         allowed = _PRELOADED_SHARED if self._listener else PRELOADED

@@ -15,7 +15,7 @@ _MOST_WAITED = 0.8  # of the wall's seconds: a job whose threads all wait is not
 
 @dataclass(eq=False)
 class Connection:
-    """Where requests come from."""
+    """The place that requests come from."""
 
     socket: socket.socket
     received: bytes = b""
@@ -73,6 +73,13 @@ def _waited_by(pid: int) -> float:
     except (OSError, IndexError, ValueError):  # it has ended, or the kernel does not count that
         pass
     return nanoseconds / 1e9
+
+
+def signal_group(group: int, what: int) -> None:
+    try:
+        os.killpg(group, what)
+    except OSError:  # it is gone
+        pass
 
 
 def kill_group(group: int, how: int = signal.SIGKILL) -> None:

@@ -25,7 +25,7 @@ inline constexpr BlockId kNoBlock = UINT32_MAX;
 
 class FreeList {
  public:
-  // Without defaults: chunks of them are made by the dozen, and what `count` leaves out is never read.
+  // Entries without defaults: chunks of them are made by the dozen, and what `count` leaves out is never read.
   struct Entry {
     std::uint64_t size;
     std::uint64_t order;
@@ -88,7 +88,7 @@ class FreeList {
     const auto log2 = static_cast<std::uint32_t>(63 - std::countl_zero(units));
     return ((log2 - 3) << 4) + static_cast<std::uint32_t>((units >> (log2 - 4)) & 15);
   }
-  // Without branches: which way it goes is anybody's guess.
+  // Compares without branches: which way it goes is anybody's guess.
   static bool is_below(const Entry& entry, std::uint64_t size, std::uint64_t order) {
     return (entry.size < size) | ((entry.size == size) & (entry.order < order));
   }
@@ -120,7 +120,7 @@ class FreeList {
   std::vector<Chunk*> spare_;
 };
 
-// On the hot path of every allocation: in the header so that they are compiled into it.
+// These are on the hot path of every allocation: in the header so that they are compiled into it.
 
 inline FreeList::Cursor FreeList::from_class(std::uint32_t size_class) const {
   std::size_t word = size_class / 64;
@@ -175,7 +175,7 @@ inline void FreeList::insert(std::uint32_t size_class, const Entry& entry) {
   ++count_;
   std::uint32_t place = chunk.count++;
   if (place == 0) mark_used(size_class);
-  // From the end: the place is found as the others make room.
+  // It goes from the end: the place is found as the others make room.
   for (; place > 0 && !is_below(chunk.entries[place - 1], entry.size, entry.order); --place) {
     chunk.entries[place] = chunk.entries[place - 1];
   }

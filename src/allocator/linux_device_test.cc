@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMibs = 1 << 20;
 
-// As of the recordings of decision 0012: chunks of whole 32 MiB, the newest lowest.
+// The recordings of decision 0012 have it so: chunks of whole 32 MiB, the newest lowest.
 TEST(LinuxDevice, a_new_chunk_lies_below_the_last_and_is_filled_from_its_beginning) {
   LinuxDevice card(std::uint64_t{1} << 40);
   const std::uint64_t first = card.allocate(148 * kMibs).value();

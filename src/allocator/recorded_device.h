@@ -16,7 +16,7 @@ namespace vramfit::allocator {
 
 struct RecordedAddresses {
   std::deque<std::uint64_t> mallocs;  // what cudaMalloc answered, in order
-  // Where expandable segments lie, by stream, page size and pool; by the default pool where none is known.
+  // The places of expandable segments, by stream, page size and pool; by the default pool where none is known.
   std::map<std::tuple<StreamHandle, std::uint64_t, PoolId>, std::deque<std::uint64_t>> reserved;
 };
 

@@ -183,7 +183,7 @@ StateSegment Undo::segment_with_blocks(std::uint64_t address, const Range& range
     const std::uint64_t most = next != tenants_.end() ? std::min(next->first, end) : end;
     std::uint64_t until =
         begin + (tenant.size != 0 ? tenant.size : round_size(std::max<std::uint64_t>(tenant.requested, 1), own_));
-    // What is not split off (should_split) belongs to the block: nothing else can have left so small a hole.
+    // A rest that is not split off (should_split) belongs to the block: nothing else can have left so small a hole.
     const bool has_remnants = range.kind == PoolKind::kLarge && !range.is_expandable && tenant.size == 0;
     if (has_remnants && most > until && most - until <= kSmallBytes) until = most;
     add(std::min(until, most), tenant.is_pending ? BlockState::kActivePendingFree : BlockState::kActiveAllocated,

@@ -142,7 +142,7 @@ base::Result<void> apply_backend(Settings& settings, const Pair& pair, const Rul
   return {};
 }
 
-// Of a value that PyTorch looks at, and that has no part in which block is taken.
+// Refuses a bad value that PyTorch looks at, and that has no part in which block is taken.
 template <class T>
 base::Result<void> refuse_other(const base::Result<T>& value) {
   if (!value) return std::unexpected(value.error());

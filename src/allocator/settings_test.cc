@@ -48,7 +48,7 @@ TEST(Settings, the_last_interval_begins_where_the_release_says) {
   EXPECT_EQ(round_size(20 * kMib, parse(text, {2, 6})), 24 * kMib) << "'>' took 16 MiB too: halves";
 }
 
-// The reference values of allocator.md, from PyTorch's own comments.
+// The reference values are of PyTorch's own comments.
 TEST(Rounding, sizes_round_as_pytorch_rounds_them) {
   const Settings plain, quarters = parse("roundup_power2_divisions:4");
   EXPECT_EQ(round_size(1, plain), 512U);

@@ -20,7 +20,7 @@ struct StateBlock {
   friend bool operator==(const StateBlock&, const StateBlock&) = default;
 };
 
-// For an expandable segment: one contiguous run of mapped pages.
+// A segment; of an expandable one, a contiguous run of mapped pages.
 struct StateSegment {
   std::uint64_t address = 0;
   std::uint64_t total = 0;

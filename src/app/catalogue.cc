@@ -50,6 +50,7 @@ Result<ChosenCards> choose_cards(const std::vector<std::string>& options) {
       const auto matches = find_cards(*catalogue, request);
       if (!matches) return std::unexpected(matches.error());
       for (const devices::Match& match : *matches) {
+        if (auto clear = devices::check_size(request, match.card); !clear) return std::unexpected(clear.error());
         if (!match.note.empty()) chosen.notes.push_back(match.note);
         for (int i = 0; i < request.count; ++i) chosen.cards.push_back({match.card, request.total});
       }

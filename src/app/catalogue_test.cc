@@ -82,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"A4500", "rtx-a4500"}, Typed{"RTX 2000 Ada", "rtx-2000-ada"}, Typed{"T1000", "t1000"},
                     Typed{"RTX PRO 5000", "rtx-pro-5000"}, Typed{"B300", "b300"}, Typed{"GB200", "gb200"},
                     Typed{"H800", "h800"}, Typed{"A800", "a800"}, Typed{"L20", "l20"}, Typed{"H20", "h20"},
-                    Typed{"V100S", "v100s"}, Typed{"Tesla K80", "k80"}, Typed{"M40", "m40"}, Typed{"P4", "p4"},
+                    Typed{"V100S", "v100s"}, Typed{"Tesla K80", "k80"}, Typed{"M40", "m40"},
+                    Typed{"M40 24GB", "m40-24gb"}, Typed{"Tesla M40 24GB", "m40-24gb"}, Typed{"P4", "p4"},
                     Typed{"DGX Spark", "gb10"}, Typed{"NVIDIA GB10", "gb10"},
                     Typed{"Jetson Orin Nano", "jetson-orin-nano-8gb", kSaid}, Typed{"Jetson Thor", "jetson-agx-thor"}));
 

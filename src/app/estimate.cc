@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 using base::Result;
 using estimate::Numbers;
 using estimate::Optimizer;
+using estimate::Request;
 using estimate::Task;
-using estimate::Wishes;
 using model::MeasuredNetwork;
 using model::Network;
 using model::TransformerShape;
@@ -38,7 +38,7 @@ std::string_view without_library(std::string_view name) {
   return name;
 }
 
-// Without what timm writes behind a dot: which weights it has.
+// The name without what timm writes behind a dot: which weights it has.
 std::string bare_name(std::string_view name) {
   const std::string_view model = without_library(name);
   return std::string(model.substr(0, model.find('.')));
@@ -49,6 +49,14 @@ bool is_path(const std::string& name) {
   std::error_code ignored;
   if (name.ends_with(".json") || fs::exists(name, ignored)) return true;
   return without_library(name).find('/') != std::string_view::npos;
+}
+
+// "meta-llama/Llama-3.1-8B", where there is no such folder.
+bool is_of_hub(const std::string& name) {
+  std::error_code ignored;
+  const bool is_written_as_one = std::ranges::count(name, '/') == 1 && name.front() != '/' && name.front() != '.' &&
+                                 name.back() != '/' && !name.ends_with(".json");
+  return is_written_as_one && !fs::exists(name, ignored) && !fs::exists(fs::path(name).parent_path(), ignored);
 }
 
 // A name in Python source.
@@ -83,11 +91,11 @@ std::string step_lines(const std::string& indent, bool scales) {
 
 const char* scaler_line(bool scales) { return scales ? "scaler = torch.amp.GradScaler(\"cuda\")\n" : ""; }
 
-std::string image_script(const MeasuredNetwork& network, const Wishes& wishes, const HalfType& half) {
-  const std::int64_t size = wishes.size > 0 ? wishes.size : network.size;
-  const bool trains = wishes.task != Task::kInference;
-  const std::string cast = wishes.numbers == Numbers::kBf16 ? fmt::format(".to({})", half.torch()) : "";
-  const bool scales = wishes.numbers == Numbers::kMixed && !half.is_bfloat16;
+std::string image_script(const MeasuredNetwork& network, const Request& request, const HalfType& half) {
+  const std::int64_t size = request.size > 0 ? request.size : network.size;
+  const bool trains = request.task != Task::kInference;
+  const std::string cast = request.numbers == Numbers::kBf16 ? fmt::format(".to({})", half.torch()) : "";
+  const bool scales = request.numbers == Numbers::kMixed && !half.is_bfloat16;
   std::string text = fmt::format(
       "\"\"\"{} of {}: {}. A start: put your own images, labels and paths in.\"\"\"\n\n"
       "import {}\nimport torch\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
@@ -96,12 +104,12 @@ std::string image_script(const MeasuredNetwork& network, const Wishes& wishes, c
       "labels = torch.randint(0, CLASSES, (4 * BATCH,))\n"
       "loader = DataLoader(TensorDataset(images, labels), batch_size=BATCH, shuffle={})\n\n"
       "model = {}({}){}.cuda(){}\n",
-      network.name, network.library, trains ? "training" : "inference", network.library, wishes.batch, size,
+      network.name, network.library, trains ? "training" : "inference", network.library, request.batch, size,
       trains ? "True" : "False", network.library == "timm" ? "timm.create_model" : "torchvision.models.get_model",
       quoted(network.name), cast, trains ? "" : ".eval()");
   const std::string input = fmt::format("images.cuda(){}", cast);
   const std::string autocast = fmt::format("torch.autocast(\"cuda\", {}, enabled={})", half.torch(),
-                                           wishes.numbers == Numbers::kMixed ? "True" : "False");
+                                           request.numbers == Numbers::kMixed ? "True" : "False");
   if (!trains) {
     return text + fmt::format(
                       "\nwith torch.inference_mode(), {}:\n    for images, _ in loader:\n        classes = "
@@ -118,37 +126,37 @@ std::string image_script(const MeasuredNetwork& network, const Wishes& wishes, c
                     "            out = out[0] if isinstance(out, tuple) else out\n"
                     "            loss = torch.nn.functional.cross_entropy(out.float(), labels.cuda())\n"
                     "{}",
-                    optimizer_line("model.parameters()", wishes.optimizer), scaler_line(scales), autocast, input,
+                    optimizer_line("model.parameters()", request.optimizer), scaler_line(scales), autocast, input,
                     step_lines("        ", scales));
 }
 
-std::string text_script(const TransformerShape& shape, const std::string& name, const Wishes& wishes,
+std::string text_script(const TransformerShape& shape, const std::string& name, const Request& request,
                         const HalfType& half) {
-  const bool trains = wishes.task != Task::kInference;
-  const std::int64_t sequence = estimate::sequence_of(shape, wishes);
-  const bool keeps_fp32 = trains && wishes.task == Task::kTrain && wishes.numbers != Numbers::kBf16;
-  const std::string type = keeps_fp32 || wishes.numbers == Numbers::kFp32 ? "torch.float32" : half.torch();
-  const bool scales = wishes.numbers == Numbers::kMixed && !half.is_bfloat16;
+  const bool trains = request.task != Task::kInference;
+  const std::int64_t sequence = estimate::sequence_of(shape, request);
+  const bool keeps_fp32 = trains && request.task == Task::kTrain && request.numbers != Numbers::kBf16;
+  const std::string type = keeps_fp32 || request.numbers == Numbers::kFp32 ? "torch.float32" : half.torch();
+  const bool scales = request.numbers == Numbers::kMixed && !half.is_bfloat16;
   std::string text = fmt::format(
       "\"\"\"{}: {}. A start: load real weights with from_pretrained, and put your own text in.\"\"\"\n\n"
       "import torch\n{}from transformers import AutoConfig, {}\n\n"
       "BATCH, SEQUENCE = {}, {}\n\n"
       "config = AutoConfig.from_pretrained({}){}\n"
       "model = {}.from_config(config).to({}).cuda(){}\n",
-      shape.kind, trains ? wishes.task == Task::kLora ? "LoRA" : "training" : "inference",
-      wishes.task == Task::kLora ? "from peft import LoraConfig, get_peft_model\n" : "",
-      shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", wishes.batch, sequence, quoted(name),
+      shape.kind, trains ? request.task == Task::kLora ? "LoRA" : "training" : "inference",
+      request.task == Task::kLora ? "from peft import LoraConfig, get_peft_model\n" : "",
+      shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", request.batch, sequence, quoted(name),
       shape.not_counted.empty() ? "" : ".get_text_config()",
       shape.generates ? "AutoModelForCausalLM" : "AutoModelForMaskedLM", type, trains ? ".train()" : ".eval()");
-  if (wishes.numbers == Numbers::kInt8 || wishes.numbers == Numbers::kInt4) {
+  if (request.numbers == Numbers::kInt8 || request.numbers == Numbers::kInt4) {
     text +=
         "# Here the frozen weights are in 16 bits: with bitsandbytes, from_pretrained(quantization_config=...) makes "
         "them "
         "small.\n";
   }
-  if (wishes.task == Task::kLora) {
+  if (request.task == Task::kLora) {
     text +=
-        fmt::format("model = get_peft_model(model, LoraConfig(r={}, target_modules=\"all-linear\"))\n", wishes.rank);
+        fmt::format("model = get_peft_model(model, LoraConfig(r={}, target_modules=\"all-linear\"))\n", request.rank);
   }
   if (!trains) {
     return text +
@@ -156,8 +164,8 @@ std::string text_script(const TransformerShape& shape, const std::string& name, 
            "with torch.inference_mode():\n    out = model(prompt, use_cache=True, logits_to_keep=1)\n"
            "    out = model(prompt[:, :1], past_key_values=out.past_key_values, use_cache=True)\n";
   }
-  if (wishes.checkpointing) text += "model.gradient_checkpointing_enable()\n";
-  if (wishes.task == Task::kLora && wishes.checkpointing) text += "model.enable_input_require_grads()\n";
+  if (request.checkpointing) text += "model.gradient_checkpointing_enable()\n";
+  if (request.task == Task::kLora && request.checkpointing) text += "model.enable_input_require_grads()\n";
   return text +
          fmt::format(
              "optimizer = {}\n{}\n"
@@ -167,8 +175,8 @@ std::string text_script(const TransformerShape& shape, const std::string& name, 
              "    with torch.autocast(\"cuda\", {}, enabled={}):\n"
              "        loss = model(input_ids=tokens, labels=tokens).loss\n"
              "{}",
-             optimizer_line("[p for p in model.parameters() if p.requires_grad]", wishes.optimizer),
-             scaler_line(scales), half.torch(), wishes.numbers == Numbers::kMixed ? "True" : "False",
+             optimizer_line("[p for p in model.parameters() if p.requires_grad]", request.optimizer),
+             scaler_line(scales), half.torch(), request.numbers == Numbers::kMixed ? "True" : "False",
              step_lines("    ", scales));
 }
 
@@ -176,6 +184,15 @@ std::string text_script(const TransformerShape& shape, const std::string& name, 
 
 Result<Network> find_network(const std::string& name) {
   if (is_path(name)) {
+    if (is_of_hub(name)) {
+      const std::string model = name.substr(name.find('/') + 1);
+      return base::fail(
+          base::ErrorCode::kNotFound, fmt::format("there is no folder {}, and nothing is downloaded here", name),
+          "estimate",
+          fmt::format("its config.json is enough: hf download {} config.json --local-dir {}, then vramfit "
+                      "estimate ./{}",
+                      name, model, model));
+    }
     auto shape = ingest::read_model_config(name);
     if (!shape) return std::unexpected(shape.error());
     return *shape;
@@ -190,8 +207,9 @@ Result<Network> find_network(const std::string& name) {
       fmt::format("no network is called \"{}\"{}", name,
                   base::did_you_mean(bare, network_names().value_or(std::vector<std::string>()))),
       "estimate",
-      "a folder with the config.json of a Hugging Face model, or a name of torchvision or timm "
-      "(`vramfit estimate --list`); of any other, a run tells: vramfit run --gpu CARD -- python train.py");
+      "a folder with the config.json of a Hugging Face model, or one of the networks of torchvision and timm that "
+      "classify images (`vramfit estimate --list`); of any other, a run tells: vramfit run --gpu CARD -- python "
+      "train.py");
 }
 
 Result<std::vector<std::string>> network_names() {
@@ -202,17 +220,17 @@ Result<std::vector<std::string>> network_names() {
   return names;
 }
 
-std::string write_script(const Network& network, const std::string& name, const Wishes& wishes,
+std::string write_script(const Network& network, const std::string& name, const Request& request,
                          const model::Card& card) {
   const HalfType half(card);
-  if (const auto* shape = std::get_if<TransformerShape>(&network)) return text_script(*shape, name, wishes, half);
-  return image_script(std::get<MeasuredNetwork>(network), wishes, half);
+  if (const auto* shape = std::get_if<TransformerShape>(&network)) return text_script(*shape, name, request, half);
+  return image_script(std::get<MeasuredNetwork>(network), request, half);
 }
 
-std::vector<std::string> packages_of_script(const Network& network, const Wishes& wishes) {
+std::vector<std::string> packages_of_script(const Network& network, const Request& request) {
   if (const auto* measured = std::get_if<MeasuredNetwork>(&network)) return {measured->library};
-  return wishes.task == Task::kLora ? std::vector<std::string>{"transformers", "peft"}
-                                    : std::vector<std::string>{"transformers"};
+  return request.task == Task::kLora ? std::vector<std::string>{"transformers", "peft"}
+                                     : std::vector<std::string>{"transformers"};
 }
 
 }  // namespace vramfit::app

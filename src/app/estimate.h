@@ -19,11 +19,11 @@ base::Result<std::vector<std::string>> network_names();
 
 // A training or inference script of a page or two, which takes what was estimated: a start, made to be changed.
 // `name` is what find_network was asked for.
-std::string write_script(const model::Network& network, const std::string& name, const estimate::Wishes& wishes,
+std::string write_script(const model::Network& network, const std::string& name, const estimate::Request& request,
                          const model::Card& card);
 
 // What the script imports beside torch, as pip calls it.
-std::vector<std::string> packages_of_script(const model::Network& network, const estimate::Wishes& wishes);
+std::vector<std::string> packages_of_script(const model::Network& network, const estimate::Request& request);
 
 }  // namespace vramfit::app
 

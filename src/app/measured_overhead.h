@@ -9,8 +9,8 @@
 
 namespace vramfit::app {
 
-// Of the messages of the file that print what this process has, what PyTorch allocated and what it reserved, the one
-// that leaves most for context and libraries. An error when there is none, or when the figures of none add up.
+// The message of the file that leaves most for context and libraries, of those that print what this process has, what
+// PyTorch allocated and what it reserved. An error when there is none, or when the figures of none add up.
 base::Result<job::MeasuredOverhead> read_measured_overhead(const std::filesystem::path& path);
 
 // What a process holds differs from card to card: an error when the message's card is another one.

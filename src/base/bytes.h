@@ -35,7 +35,7 @@ class Bytes {
   std::int64_t count_ = 0;
 };
 
-// For sums of numbers from outside, where overflow is bad input rather than a bug.
+// Adds up numbers from outside, where overflow is bad input rather than a bug.
 std::optional<Bytes> checked_add(Bytes left, Bytes right);
 
 // Binary units as a person reads them: "512 B", "1.50 KiB", "1343 MiB", "7.92 GiB".

@@ -15,7 +15,7 @@ class Clock {
 // CLOCK_MONOTONIC: the clock that recordings use too.
 const Clock& steady_clock();
 
-// Of the wall clock, since 1970.
+// The time of the wall clock, since 1970.
 std::int64_t unix_now_ms();
 
 inline double seconds_between(std::int64_t start_ns, std::int64_t end_ns) {

@@ -15,7 +15,7 @@ namespace vramfit::base {
 
 class EmptyTerminal {
  public:
-  // As large as the one behind `terminal`. Nothing where that is none, or no pseudo-terminal can be had.
+  // A terminal as large as the one behind `terminal`. Nothing where that is none, or no pseudo-terminal can be had.
   static std::optional<EmptyTerminal> like(int terminal);
   // Exists as long as this does.
   const std::string& path() const { return path_; }

@@ -168,6 +168,18 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
   return failure;
 }
 
+Result<void> check_writable(const fs::path& path) {
+  struct stat status {};
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) {
+    return fail(ErrorCode::kUsage, "cannot create the file: a folder has this name", path.string());
+  }
+  const bool is_replaced = !is_there || S_ISREG(status.st_mode);  // by one written beside it
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (::access((is_replaced ? folder : path).c_str(), W_OK) == 0) return {};
+  return fail_errno("cannot create the file", path.string());
+}
+
 Result<std::shared_ptr<MappedFile>> MappedFile::open(const fs::path& path) {
   const auto opened = open_without_waiting(path, O_RDONLY, "cannot open the file");
   if (!opened) return std::unexpected(opened.error());

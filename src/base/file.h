@@ -17,6 +17,8 @@ Result<std::string> read_file(const std::filesystem::path& path);
 
 // Writes beside the target and renames, so that a reader never sees half a file.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
+// Whether that can be done, as far as is known before: for an answer that takes long to find.
+Result<void> check_writable(const std::filesystem::path& path);
 
 // A file's bytes as they are on disk, without reading them all into memory.
 class MappedFile {

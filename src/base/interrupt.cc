@@ -2,10 +2,12 @@
 
 #include <atomic>
 
+#include "base/job_control.h"
+
 namespace vramfit::base {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU, SIGTSTP};
 std::atomic<int> pending = 0;
 std::atomic<bool> seen = false;
 std::atomic<int> depth = 0;
@@ -13,6 +15,16 @@ std::atomic<int> depth = 0;
 void remember(int signal) {
   pending.store(signal);
   seen.store(true);
+}
+
+struct sigaction action_of(int signal) {
+  struct sigaction action {};
+  sigemptyset(&action.sa_mask);
+  action.sa_handler = signal == SIGTTOU ? SIG_IGN : remember;  // no SA_RESTART: poll() must wake up
+  if (signal != SIGTSTP) return action;
+  action.sa_handler = obey_stop;
+  action.sa_flags = SA_RESTART | SA_NODEFER;  // it is raised anew in there, to be obeyed
+  return action;
 }
 
 }  // namespace
@@ -23,10 +35,10 @@ InterruptScope::InterruptScope() {
     seen.store(false);
   }
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-    struct sigaction action {};
-    sigemptyset(&action.sa_mask);
-    action.sa_handler = kSignals[i] == SIGTTOU ? SIG_IGN : remember;  // no SA_RESTART: poll() must wake up
+    const struct sigaction action = action_of(kSignals[i]);
     sigaction(kSignals[i], &action, &before_[i]);
+    const bool stays_ignored = kSignals[i] == SIGTSTP && before_[i].sa_handler == SIG_IGN;
+    if (stays_ignored) sigaction(kSignals[i], &before_[i], nullptr);
   }
 }
 

@@ -6,7 +6,8 @@
 
 namespace vramfit::base {
 
-// While one lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT are only counted and SIGTTOU is ignored. They nest.
+// While one lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT are only counted, SIGTTOU is ignored, and SIGTSTP
+// stops our jobs with us (job_control.h). They nest.
 class InterruptScope {
  public:
   InterruptScope();
@@ -15,7 +16,7 @@ class InterruptScope {
   InterruptScope& operator=(const InterruptScope&) = delete;
 
  private:
-  struct sigaction before_[5];
+  struct sigaction before_[6];
 };
 
 // The last signal that came within an InterruptScope and was not taken yet; 0 for none.

@@ -1,4 +1,4 @@
-// For "did you mean": of words that are known, the one that somebody meant to write.
+// The word, of those that are known, that somebody meant to write: "did you mean".
 #ifndef VRAMFIT_BASE_NEAREST_WORD_H
 #define VRAMFIT_BASE_NEAREST_WORD_H
 

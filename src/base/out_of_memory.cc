@@ -7,7 +7,7 @@ namespace vramfit::base {
 
 namespace {
 
-// In lower case.
+// The words in lower case.
 constexpr auto kWords = std::to_array<std::string_view>({
     "out of memory",     // "CUDA out of memory.", "CUDA error: out of memory", NCCL's "Cuda failure 'out of memory'"
     "out-of-memory",     // in prose

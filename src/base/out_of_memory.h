@@ -7,7 +7,7 @@
 
 namespace vramfit::base {
 
-// Letters' case does not matter. Of an error's name, its code or its text.
+// Letters' case does not matter. `message`: an error's name, its code or its text.
 bool says_out_of_memory(std::string_view message);
 
 }  // namespace vramfit::base

@@ -17,7 +17,7 @@ class ProgressSink {
   virtual void clear() = 0;
 };
 
-// For callers that want to hear nothing.
+// A sink for callers that want to hear nothing.
 ProgressSink& silent_progress();
 
 }  // namespace vramfit::base

@@ -7,10 +7,10 @@
 
 namespace vramfit::base {
 
-// In single quotes, whatever it holds.
+// The word in single quotes, whatever it holds.
 std::string in_single_quotes(std::string_view word);
 
-// In quotes only where it needs them.
+// The word in quotes only where it needs them.
 std::string quote_for_shell(std::string_view word);
 
 }  // namespace vramfit::base

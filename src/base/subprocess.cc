@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/job_control.h"
 
 extern char** environ;
 
@@ -96,6 +97,7 @@ void die_with(pid_t parent) {
   setpgid(0, 0);
   if (launch.takes_terminal) tcsetpgrp(STDIN_FILENO, getpgrp());
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU, SIGPIPE}) ::signal(signal, SIG_DFL);
+  if (::signal(SIGTSTP, SIG_DFL) == SIG_IGN) ::signal(SIGTSTP, SIG_IGN);  // as who started us wanted it
   if (prepared.input >= 0) dup2(prepared.input, STDIN_FILENO);
   if (prepared.output >= 0) {
     dup2(prepared.output, STDOUT_FILENO);
@@ -130,7 +132,7 @@ struct Kin {
   std::set<pid_t> zombies;         // children of ours that ended and were not waited for
 };
 
-// From /proc.
+// Reads it from /proc.
 Kin read_kin() {
   Kin kin;
   std::error_code ignored;
@@ -180,6 +182,12 @@ void sleep_briefly(double seconds) {
   nanosleep(&pause, nullptr);
 }
 
+// A stopped process hears of it only when it goes on.
+void ask_to_end(pid_t whom, int signal) {
+  kill(whom, signal);
+  kill(whom, SIGCONT);
+}
+
 // Processes of ours that were not there before the child was started: the child's orphans.
 int end_orphans(const std::set<pid_t>& before, double grace_seconds) {
   const auto left = [&] {
@@ -189,7 +197,7 @@ int end_orphans(const std::set<pid_t>& before, double grace_seconds) {
   };
   std::set<pid_t> remaining = left();
   const int count = static_cast<int>(remaining.size());
-  for (const pid_t pid : remaining) kill(pid, SIGTERM);
+  for (const pid_t pid : remaining) ask_to_end(pid, SIGTERM);
   const std::int64_t start = steady_clock().now_ns();
   while (!remaining.empty() && seconds_between(start, steady_clock().now_ns()) < grace_seconds) {
     sleep_briefly(0.02);
@@ -225,7 +233,7 @@ class Shepherd {
   void ask(int signal, double seconds) {
     if (asked_at_ < 0) asked_at_ = seconds;
     killed_ = killed_ || signal == SIGKILL;
-    kill(-group_, signal);
+    ask_to_end(-group_, signal);
   }
 
   pid_t group_;
@@ -235,15 +243,15 @@ class Shepherd {
   bool killed_ = false, timed_out_ = false, interrupted_ = false;
 };
 
-// Waits at most 250 ms for the child; true when it ended.
-bool ended_soon(int pidfd, pid_t child, int* status, rusage* usage) {
+// Waits at most 250 ms for the child; true when it ended or was stopped, as the status says.
+bool changed_soon(int pidfd, pid_t child, int* status, rusage* usage) {
   if (pidfd >= 0) {
     pollfd waiting{pidfd, POLLIN, 0};
     poll(&waiting, 1, 250);
   } else {
     sleep_briefly(0.05);
   }
-  return wait4(child, status, WNOHANG, usage) == child;
+  return wait4(child, status, WNOHANG | WUNTRACED, usage) == child;
 }
 
 }  // namespace
@@ -276,9 +284,11 @@ Result<pid_t> start_process(const Launch& launch) {
   if (child < 0) return fail_errno("cannot start a process");
   if (child == 0) become_child(launch, prepared, write_end.number(), parent);
   setpgid(child, child);  // in both, whoever is first
+  add_group(child);
   write_end.close();
   if (auto failure = read_failure(read_end.number(), *program)) {
     waitpid(child, nullptr, 0);
+    forget_group(child);
     return std::unexpected(std::move(*failure));
   }
   return child;
@@ -288,39 +298,55 @@ int end_process(pid_t child, double grace_seconds) {
   const std::set<pid_t> own = descendants(child);
   std::set<pid_t> others = descendants(getpid());
   for (const pid_t pid : own) others.erase(pid);
-  kill(-child, SIGTERM);
+  ask_to_end(-child, SIGTERM);
   const std::int64_t start = steady_clock().now_ns();
   while (waitpid(child, nullptr, WNOHANG) == 0) {
     if (seconds_between(start, steady_clock().now_ns()) > grace_seconds) kill(-child, SIGKILL);
     sleep_briefly(0.01);
   }
+  forget_group(child);
   return end_orphans(others, grace_seconds);
+}
+
+std::optional<int> take_ended(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, WNOHANG) != child) return std::nullopt;
+  forget_group(child);
+  return status;
 }
 
 Result<Ended> run_to_end(const Launch& launch, const Tick& tick) {
   const std::set<pid_t> before = descendants(getpid());
+  LentTerminal terminal(launch.takes_terminal);
   Launch with_terminal = launch;
-  with_terminal.takes_terminal = launch.takes_terminal && isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
-  const std::int64_t start = steady_clock().now_ns();
+  with_terminal.takes_terminal = terminal.is_ours();
+  const std::int64_t start = awake_clock().now_ns();
   const auto child = start_process(with_terminal);
   if (!child) return std::unexpected(child.error());
   const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, *child, 0)));
   Shepherd shepherd(*child, launch);
   int status = 0;
   rusage usage{};
-  while (!ended_soon(pidfd.number(), *child, &status, &usage)) {
-    const double seconds = seconds_between(start, steady_clock().now_ns());
+  if (with_terminal.takes_terminal) terminal.note_lent();
+  while (true) {
+    const bool changed = changed_soon(pidfd.number(), *child, &status, &usage);
+    if (changed && !WIFSTOPPED(status)) break;
+    if (changed) terminal.child_stopped(*child, WSTOPSIG(status));
+    terminal.lend(*child);
+    const double seconds = seconds_between(start, awake_clock().now_ns());
     shepherd.look(seconds);
     if (tick) tick(seconds);
   }
+  forget_group(*child);
   Ended ended;
-  ended.wall_seconds = seconds_between(start, steady_clock().now_ns());
-  if (with_terminal.takes_terminal) tcsetpgrp(STDIN_FILENO, getpgrp());
+  ended.wall_seconds = seconds_between(start, awake_clock().now_ns());
+  const bool heard_terminal = terminal.is_lent();
+  terminal.take_back();
   if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
   ended.timed_out = shepherd.timed_out();
   // A child with the terminal hears Ctrl-C directly; its death tells us.
-  ended.interrupted = shepherd.interrupted() || (with_terminal.takes_terminal && ended.signal == SIGINT);
+  ended.interrupted = shepherd.interrupted() || (heard_terminal && ended.signal == SIGINT);
   ended.peak_resident_bytes = std::int64_t{usage.ru_maxrss} * 1024;
   ended.ended_orphans = end_orphans(before, launch.grace_seconds);
   return ended;

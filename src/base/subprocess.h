@@ -59,8 +59,10 @@ using Tick = std::function<void(double seconds)>;
 // Runs it to its end. Needs an InterruptScope around it for Ctrl-C to be passed on.
 Result<Ended> run_to_end(const Launch& launch, const Tick& tick);
 
-// For a child that serves requests: started here, ended by end_process or when we die.
+// Starts a child that serves requests, ended by end_process or when we die.
 Result<pid_t> start_process(const Launch& launch);
+// The wait status of a started process that has ended, once.
+std::optional<int> take_ended(pid_t child);
 // Ends a started process and every descendant; returns how many descendants were left.
 int end_process(pid_t child, double grace_seconds);
 

@@ -34,13 +34,13 @@ struct DoctorOptions {
 };
 
 // Without --gpu: the card that the texts name, else a large one, on which everything but size shows.
-Result<void> choose_card(DoctorOptions& options, const app::DoctorRequest& request, base::ProgressSink& progress) {
+Result<void> choose_card(DoctorOptions& options, const app::CaseFiles& files, base::ProgressSink& progress) {
   if (!options.job.gpus.empty()) return {};
   if (const char* named = std::getenv("VRAMFIT_GPU"); named != nullptr && *named != '\0') {
     options.job.gpus = {named};
     return {};
   }
-  if (const auto seen = app::card_named_in(request.files)) {
+  if (const auto seen = app::card_named_in(files)) {
     options.job.gpus = {seen->total ? fmt::format("{}:{}", seen->card.key, seen->total->count()) : seen->card.key};
     progress.say(fmt::format("no --gpu: a {} as the files have it", seen->card.name));
     return {};
@@ -59,10 +59,14 @@ Result<void> choose_card(DoctorOptions& options, const app::DoctorRequest& reque
   return {};
 }
 
+app::CaseFiles read_files(const DoctorOptions& options, base::ProgressSink& progress) {
+  return app::read_case_files({options.files.begin(), options.files.end()}, progress);
+}
+
+// With a script, whose card they may name, the files are read here.
 Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command, base::ProgressSink& progress) {
   app::DoctorRequest request;
-  request.files.assign(options.files.begin(), options.files.end());
-  if (command.empty() && request.files.empty()) {
+  if (command.empty() && options.files.empty()) {
     return base::fail(base::ErrorCode::kUsage, "there is nothing to look at", "",
                       "vramfit doctor train.log snapshot.pickle -- python train.py  (any of them; - is stdin)");
   }
@@ -72,7 +76,8 @@ Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command,
     if (!named->cards.empty()) request.card = app::as_chosen(named->cards.front());
   }
   if (command.empty()) return request;
-  if (auto chosen = choose_card(options, request, progress); !chosen) return std::unexpected(chosen.error());
+  request.files = read_files(options, progress);
+  if (auto chosen = choose_card(options, request.files, progress); !chosen) return std::unexpected(chosen.error());
   auto run = build_request(options.job, command, progress);
   if (!run) return std::unexpected(run.error());
   request.gpu = fmt::format("{}", fmt::join(options.job.gpus, ","));
@@ -83,13 +88,14 @@ Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command,
 Result<int> act(DoctorOptions options, const Command& command) {
   JsonOutput output(options.job.json);
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
-  const auto request = build(options, command, progress);
+  const std::int64_t began = base::steady_clock().now_ns();
+  auto request = build(options, command, progress);
   if (!request) return std::unexpected(request.error());
   history::RunBook book = history::RunBook::begin(
       describe_start("doctor", options.job, command.empty() ? options.files : command, ""), progress);
   job::ColdRunner runner;
-  const std::int64_t began = base::steady_clock().now_ns();
-  const auto diagnosis = app::diagnose(*request, runner, progress);
+  if (command.empty()) request->files = read_files(options, progress);
+  const auto diagnosis = app::diagnose(std::move(*request), runner, progress);
   progress.clear();
   if (!diagnosis) return book.fail(diagnosis.error(), progress);
   const std::string json = report::diagnosis_to_json(*diagnosis, VRAMFIT_VERSION);
@@ -114,7 +120,7 @@ Verb add_doctor_verb(const Parser& parser) {
   add_job_options(verb, options->job);
   verb.option("--gpu").required(false);
   verb.add_option("files", options->files, "Logs, tracebacks, snapshots, nvidia-smi output: known by their content");
-  verb.add_option("--sarif", options->sarif, "Write the findings as SARIF 2.1.0 to this file");
+  verb.add_option("--sarif", options->sarif, "Write the findings as SARIF 2.1.0 to this file").written_file();
   verb.examples({"vramfit doctor train.log snapshot.pickle", "vramfit doctor --gpu rtx3060 -- python train.py"});
   return {verb, [options](const Command& command) {
             const auto code = act(*options, command);

@@ -105,7 +105,7 @@ Verb add_env_verb(const Parser& parser) {
   const Parser verb = parser.add_verb("env", "The Python environments that vramfit keeps, and its hook in yours");
   verb.requires_a_verb();
   const Parser lists = verb.add_verb("list", "Show them");
-  lists.add_option("--json", options->json, "Write them to this file; - is stdout");
+  lists.add_option("--json", options->json, "Write them to this file; - is stdout").written_file();
   const Parser adds = verb.add_verb("add", "Install packages into one, which is made if need be");
   adds.add_option("packages", options->packages, "As pip names them");
   adds.add_option("--torch", options->torch, "Which one, by its version of torch");

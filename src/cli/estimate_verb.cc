@@ -24,7 +24,7 @@ using base::Result;
 struct EstimateOptions {
   std::string network, gpu, script, json;
   std::string task = "train", precision, optimizer = "adamw";
-  estimate::Wishes wishes;
+  estimate::Request request;
   bool list = false;
 };
 
@@ -33,12 +33,19 @@ std::string precision_of(const EstimateOptions& options) {
   return options.task == "train" ? "mixed" : "bf16";
 }
 
-Result<estimate::Wishes> wishes_of(const EstimateOptions& options) {
-  estimate::Wishes wishes = options.wishes;
-  wishes.task = *estimate::find_task(options.task);
-  wishes.optimizer = *estimate::find_optimizer(options.optimizer);
-  wishes.numbers = *estimate::find_numbers(precision_of(options));
-  return wishes;
+// Weights that are kept as the model's file says, unless another precision is asked for.
+bool is_as_stored(const EstimateOptions& options, const model::Network& network) {
+  const auto* shape = std::get_if<model::TransformerShape>(&network);
+  return shape != nullptr && shape->quantization && options.precision.empty();
+}
+
+Result<estimate::Request> request_of(const EstimateOptions& options, const model::Network& network) {
+  estimate::Request request = options.request;
+  request.task = *estimate::find_task(options.task);
+  request.optimizer = *estimate::find_optimizer(options.optimizer);
+  request.numbers = *estimate::find_numbers(precision_of(options));
+  request.as_stored = is_as_stored(options, network);
+  return request;
 }
 
 Result<model::Card> the_card(const std::string& gpu) {
@@ -59,11 +66,11 @@ Result<void> check_options(const EstimateOptions& options, const model::Network&
   const EstimateOptions usual;
   const bool reads_text = std::holds_alternative<model::TransformerShape>(network);
   const bool trains = options.task != "inference";
-  if (!reads_text && options.wishes.sequence != 0) return refuse("--sequence", "a network for images");
-  if (!reads_text && options.wishes.checkpointing) return refuse("--checkpointing", "a network that was measured");
-  if (reads_text && options.wishes.size != 0) return refuse("--size", "a network for text");
-  if (options.task != "lora" && options.wishes.rank != usual.wishes.rank) return refuse("--rank", "this task");
-  if (!trains && options.wishes.checkpointing) return refuse("--checkpointing", "inference");
+  if (!reads_text && options.request.sequence != 0) return refuse("--sequence", "a network for images");
+  if (!reads_text && options.request.checkpointing) return refuse("--checkpointing", "a network that was measured");
+  if (reads_text && options.request.size != 0) return refuse("--size", "a network for text");
+  if (options.task != "lora" && options.request.rank != usual.request.rank) return refuse("--rank", "this task");
+  if (!trains && options.request.checkpointing) return refuse("--checkpointing", "inference");
   if (!trains && options.optimizer != usual.optimizer) return refuse("--optimizer", "inference");
   return {};
 }
@@ -91,24 +98,24 @@ std::string options_in_words(const EstimateOptions& options) {
     if (value != otherwise) words += fmt::format(" --{} {}", name, value);
   };
   add("task", options.task, usual.task);
-  add("batch", options.wishes.batch, usual.wishes.batch);
-  add("sequence", options.wishes.sequence, usual.wishes.sequence);
-  add("size", options.wishes.size, usual.wishes.size);
+  add("batch", options.request.batch, usual.request.batch);
+  add("sequence", options.request.sequence, usual.request.sequence);
+  add("size", options.request.size, usual.request.size);
   add("precision", options.precision, usual.precision);
   add("optimizer", options.optimizer, usual.optimizer);
-  add("rank", options.wishes.rank, usual.wishes.rank);
-  return words + (options.wishes.checkpointing ? " --checkpointing" : "");
+  add("rank", options.request.rank, usual.request.rank);
+  return words + (options.request.checkpointing ? " --checkpointing" : "");
 }
 
-report::EstimateView view_of(const EstimateOptions& options, const estimate::Wishes& wishes, const model::Card& card,
+report::EstimateView view_of(const EstimateOptions& options, const estimate::Request& request, const model::Card& card,
                              const estimate::Estimate& told) {
   report::EstimateView view;
   view.network = options.network;
   view.task = options.task;
   view.numbers = precision_of(options);
-  if (wishes.task != estimate::Task::kInference) view.optimizer = options.optimizer;
+  if (request.task != estimate::Task::kInference) view.optimizer = options.optimizer;
   view.card = card.name, view.card_key = card.key, view.card_memory = card.memory;
-  view.batch = wishes.batch, view.sequence = wishes.sequence, view.size = wishes.size;
+  view.batch = request.batch, view.sequence = request.sequence, view.size = request.size;
   view.parameters = told.parameters, view.trained = told.trained;
   view.fullest_stage = told.fullest_stage;
   for (const estimate::Part& part : told.parts) view.parts.push_back({part.what, part.how, part.bytes});
@@ -127,6 +134,36 @@ report::EstimateView view_of(const EstimateOptions& options, const estimate::Wis
   return view;
 }
 
+// What of quantized weights is taken for granted, and what the script is not.
+void add_notes(report::EstimateView& view, const model::TransformerShape& shape, const estimate::Request& request,
+               const EstimateOptions& options) {
+  const bool is_asked = request.numbers == estimate::Numbers::kInt4 || request.numbers == estimate::Numbers::kInt8;
+  if (shape.quantization && is_asked) {
+    view.notes.push_back(fmt::format("Its file says that it is quantized already ({}): counted as if it were not",
+                                     shape.quantization->method));
+  } else if (shape.quantization && !request.as_stored) {
+    view.notes.push_back(fmt::format("Its file says that it is quantized ({}): counted as read back to {}",
+                                     shape.quantization->method, options.precision));
+  }
+  if (request.as_stored) {
+    view.numbers = shape.quantization->method;
+    view.notes.push_back(
+        fmt::format("Weights as its quantization_config says ({}): without the kernels for it "
+                    "transformers reads them back to 16 bits",
+                    shape.quantization->method));
+  } else if (is_asked) {
+    view.notes.push_back(request.numbers == estimate::Numbers::kInt4
+                             ? "As bitsandbytes keeps them, with double quantization (bnb_4bit_use_double_quant), "
+                               "without which it is 0.37 bits more each; embeddings, head and norms stay in 16 bits"
+                             : "As bitsandbytes keeps them: embeddings, head and norms stay in 16 bits");
+  }
+  if (request.as_stored || is_asked) {
+    view.notes.emplace_back(
+        "The script has all weights in 16 bits: its run proves what it takes so, which is more. For the estimate to be "
+        "proven, load the real weights in it, with from_pretrained");
+  }
+}
+
 Result<int> act(EstimateOptions options) {
   if (options.list) {
     const auto names = app::network_names();
@@ -143,15 +180,16 @@ Result<int> act(EstimateOptions options) {
   const auto network = app::find_network(options.network);
   if (!network) return std::unexpected(network.error());
   if (const auto* named = std::get_if<model::MeasuredNetwork>(&*network)) options.network = named->name;
-  const auto wishes = wishes_of(options);
-  if (!wishes) return std::unexpected(wishes.error());
+  const auto request = request_of(options, *network);
+  if (!request) return std::unexpected(request.error());
   if (auto means = check_options(options, *network); !means) return std::unexpected(means.error());
-  const auto told = estimate::estimate(*network, *wishes, *card);
+  const auto told = estimate::estimate(*network, *request, *card);
   if (!told) return std::unexpected(told.error());
-  report::EstimateView view = view_of(options, *wishes, *card, *told);
-  view.packages = app::packages_of_script(*network, *wishes);
+  report::EstimateView view = view_of(options, *request, *card, *told);
+  view.packages = app::packages_of_script(*network, *request);
   if (const auto* shape = std::get_if<model::TransformerShape>(&*network)) {
     view.not_counted = shape->not_counted;
+    add_notes(view, *shape, *request, options);
     if (!shape->known) view.unknown_kind = shape->kind.empty() ? "(none)" : shape->kind;
   }
   if (!options.script.empty()) {
@@ -159,7 +197,7 @@ Result<int> act(EstimateOptions options) {
     if (std::filesystem::exists(options.script, ignored)) {
       return fail(ErrorCode::kUsage, "there is such a file already", options.script, "--script with another name");
     }
-    const std::string script = app::write_script(*network, options.network, *wishes, *card);
+    const std::string script = app::write_script(*network, options.network, *request, *card);
     if (const auto written = base::write_file(options.script, script); !written)
       return std::unexpected(written.error());
   }
@@ -174,7 +212,7 @@ Result<int> act(EstimateOptions options) {
 
 Verb add_estimate_verb(const Parser& parser) {
   auto options = std::make_shared<EstimateOptions>();
-  estimate::Wishes& wishes = options->wishes;
+  estimate::Request& request = options->request;
   const Parser verb =
       parser.add_verb("estimate", "Guess from a network's shape what it takes of a card; a run proves it");
   verb.add_option("network", options->network,
@@ -183,21 +221,21 @@ Verb add_estimate_verb(const Parser& parser) {
   verb.add_option("--gpu,-g", options->gpu, "The card, as for run").is_a(grammar::Value::kCard);
   verb.add_option("--task", options->task, "train (default), lora, or inference, with a KV cache where it generates")
       .one_of({"train", "lora", "inference"});
-  verb.add_option("--batch", wishes.batch, "Samples at once (1)");
-  verb.add_option("--sequence", wishes.sequence, "Tokens of one (2048, or the longest that the model takes)")
+  verb.add_option("--batch", request.batch, "Samples at once (1)");
+  verb.add_option("--sequence", request.sequence, "Tokens of one (2048, or the longest that the model takes)")
       .positive();
-  verb.add_option("--size", wishes.size, "Pixels of an image's side (the network's own)").positive();
+  verb.add_option("--size", request.size, "Pixels of an image's side (the network's own)").positive();
   verb.add_option("--precision", options->precision,
                   "fp32, mixed (FP32 weights under autocast; of training the default), bf16, int8, int4")
       .one_of({"fp32", "mixed", "bf16", "int8", "int4"});
   verb.add_option("--optimizer", options->optimizer, "adamw (default), sgd-momentum, sgd")
       .one_of({"adamw", "sgd-momentum", "sgd"});
-  verb.add_option("--rank", wishes.rank, "Of LoRA (8)").positive();
-  verb.add_flag("--checkpointing", wishes.checkpointing, "Activations of a layer are computed again in backward");
+  verb.add_option("--rank", request.rank, "Of LoRA (8)").positive();
+  verb.add_flag("--checkpointing", request.checkpointing, "Activations of a layer are computed again in backward");
   verb.add_option("--script", options->script, "Write a script to start from to this new file")
       .is_a(grammar::Value::kFile);
   verb.add_flag("--list", options->list, "The names of networks that are known");
-  verb.add_option("--json", options->json, "Write the estimate to this file; - is stdout").is_a(grammar::Value::kFile);
+  verb.add_option("--json", options->json, "Write the estimate to this file; - is stdout").written_file();
   verb.examples({"vramfit estimate resnet50 --gpu \"GTX 1650\" --batch 32 --script train.py",
                  "vramfit estimate ./Llama-3.1-8B --gpu rtx4090 --task inference --sequence 8192"});
   return {verb, [options](const Command&) {

@@ -45,7 +45,7 @@ Verb add_explain_verb(const Parser& parser) {
   for (const model::CausePage& page : app::cause_pages()) names.insert(names.end(), {page.code, page.label});
   verb.add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed")
       .suggests(std::move(names));
-  verb.add_option("--json", options->json, "Write it as JSON to this file; - is stdout");
+  verb.add_option("--json", options->json, "Write it as JSON to this file; - is stdout").written_file();
   verb.examples({"vramfit explain VF201", "vramfit explain leak_growth --json -"});
   return {verb, [options](const Command&) {
             const auto code = act(options->name, options->json);

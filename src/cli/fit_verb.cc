@@ -124,7 +124,7 @@ Verb add_fit_verb(const Parser& parser) {
   verb.add_option("--phase", options->phases, "Change these phases alone: train, validate, test")
       .separated_by(',')
       .suggests({"train", "validate", "test"});
-  verb.add_option("--plan-out", options->plan_out, "Where the best plan is written");
+  verb.add_option("--plan-out", options->plan_out, "Where the best plan is written").written_file();
   verb.add_flag("--no-verify", options->no_verify,
                 "Do not train a few steps with and without the best plan, to see that they are the same");
   verb.add_option(

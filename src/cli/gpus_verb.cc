@@ -66,7 +66,8 @@ Verb add_gpus_verb(const Parser& parser) {
   const Parser verb = parser.add_verb("gpus", "List the cards that can be emulated, or show one with its sources");
   verb.add_option("card", options->words, "One card: its figures, their sources, its MIG instances")
       .is_a(grammar::Value::kCard);
-  verb.add_option("--json", options->json, "Write the cards with all their sources to this file; - is stdout");
+  verb.add_option("--json", options->json, "Write the cards with all their sources to this file; - is stdout")
+      .written_file();
   verb.examples({"vramfit gpus", "vramfit gpus h100", "vramfit gpus DGX Spark"});
   return {verb, [options](const Command&) {
             const auto code = act(*options);

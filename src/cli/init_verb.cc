@@ -41,7 +41,7 @@ base::Result<int> act(const InitOptions& options, const Command& command) {
 Verb add_init_verb(const Parser& parser) {
   auto options = std::make_shared<InitOptions>();
   const Parser verb = parser.add_verb("init", "Check driver, torch, cards, limits and disks; each with what to try");
-  verb.add_option("--json", options->json, "Write what was found to this file; - is stdout");
+  verb.add_option("--json", options->json, "Write what was found to this file; - is stdout").written_file();
   verb.add_option("--root", options->root, "Read /proc, /sys and /dev/shm below this folder (a container's, a test's)")
       .existing_folder();
   verb.footer("vramfit init -- python train.py asks the Python of that command");

@@ -21,6 +21,7 @@ using base::ErrorCode;
 using base::Result;
 
 void add_job_options(const Parser& parser, JobOptions& options) {
+  parser.takes_command();
   parser
       .add_option("--gpu,-g", options.gpus,
                   "The card: \"GTX 1070\", 8xV100-32GB, rtx3090:20GiB, a list, a TOML file, or real")
@@ -67,7 +68,7 @@ void add_job_options(const Parser& parser, JobOptions& options) {
   parser.add_flag("--network", options.network,
                   "Let a job on virtual cards use the network (off: nothing is sent, and W&B, hubs ... stay offline)");
   parser.add_option("--json", options.json, "Write the result to this file; - is stdout, and the job prints to stderr")
-      .is_a(grammar::Value::kFile);
+      .written_file();
   parser.add_flag("--verbose,-v", options.verbose, "Show everything, not only what decides");
 }
 
@@ -111,16 +112,16 @@ bool is_free_folder(const std::string& path) {
 
 }  // namespace
 
-Result<job::FileWishes> build_file_wishes(const JobOptions& options, bool real) {
-  job::FileWishes wishes;
-  wishes.is_private = options.files != "shared";
-  wishes.network = options.network;
+Result<job::FileOptions> build_file_options(const JobOptions& options, bool real) {
+  job::FileOptions built;
+  built.is_private = options.files != "shared";
+  built.network = options.network;
   if (real && options.files == "private") {
     return base::fail(ErrorCode::kUsage, "a job on a real card works for real, and writes to your own files", "--files",
                       "a virtual card, or --files shared");
   }
-  if (options.keep_files.empty()) return wishes;
-  if (real || !wishes.is_private) {
+  if (options.keep_files.empty()) return built;
+  if (real || !built.is_private) {
     return base::fail(ErrorCode::kUsage, "there is no private layer to keep files of", "--keep-files",
                       real ? "on a real card the files are where the job wrote them" : "leave --files shared out");
   }
@@ -129,8 +130,8 @@ Result<job::FileWishes> build_file_wishes(const JobOptions& options, bool real) 
                       "--keep-files with another name");
   }
   std::error_code ignored;
-  wishes.keep = std::filesystem::absolute(options.keep_files, ignored);
-  return wishes;
+  built.keep = std::filesystem::absolute(options.keep_files, ignored);
+  return built;
 }
 
 Result<job::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,
@@ -160,7 +161,7 @@ Result<job::RunRequest> build_request(const JobOptions& options, const std::vect
     if (auto same = app::check_card(*request.measured_overhead, choice.card); !same)
       return std::unexpected(same.error());
   }
-  auto files = build_file_wishes(options, cards->real);
+  auto files = build_file_options(options, cards->real);
   if (!files) return std::unexpected(files.error());
   request.files = std::move(*files);
   request.steps = !options.steps.empty() ? options.steps : cards->real ? "all" : "auto";

@@ -28,7 +28,7 @@ struct JobOptions {
 void add_job_options(const Parser& parser, JobOptions& options);
 
 // --files, --network and --keep-files, where they make sense for these cards.
-base::Result<job::FileWishes> build_file_wishes(const JobOptions& options, bool real);
+base::Result<job::FileOptions> build_file_options(const JobOptions& options, bool real);
 
 // Says on `progress` what was chosen where the user left it open.
 base::Result<job::RunRequest> build_request(const JobOptions& options, const std::vector<std::string>& command,

@@ -19,6 +19,7 @@ using vramfit::cli::Verb;
 // "vramfit VERB options -- command": what is ours and what is the job's.
 struct Words {
   std::vector<std::string> own;
+  bool has_command = false;
   Command command;
 };
 
@@ -28,7 +29,7 @@ Words split(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (!behind && word == "--") {
-      behind = true;
+      behind = words.has_command = true;
     } else {
       (behind ? words.command : words.own).push_back(word);
     }
@@ -63,7 +64,7 @@ int main_checked(int argc, char** argv) {
   }
   verbs.push_back(vramfit::cli::add_complete_verb(line.parser(), [&line] { return line.grammar(); }));
   const Words words = split(argc, argv);
-  if (const auto code = line.read(words.own)) return unless_lost(*code);
+  if (const auto code = line.read(words.own, words.has_command)) return unless_lost(*code);
   for (const Verb& verb : verbs) {
     if (verb.parser.was_chosen()) return unless_lost(verb.act(words.command));
   }

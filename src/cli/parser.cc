@@ -11,9 +11,13 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <regex>
+#include <set>
 #include <utility>
 
+#include "base/file.h"
 #include "base/nearest_word.h"
+#include "base/shell_word.h"
 #include "report/layout.h"
 
 namespace vramfit::cli {
@@ -28,6 +32,12 @@ struct OptionWords {
 
 std::map<const CLI::Option*, OptionWords>& told() {
   static std::map<const CLI::Option*, OptionWords> all;
+  return all;
+}
+
+// Verbs that are given a command behind --.
+std::set<const CLI::App*>& of_commands() {
+  static std::set<const CLI::App*> all;
   return all;
 }
 
@@ -94,9 +104,68 @@ grammar::VerbGrammar grammar_of(const CLI::App& app) {
   return verb;
 }
 
-// Of a value that is no number CLI11 tells "Could not convert: --port = 99999".
-std::string in_our_words(const CLI::ParseError& problem) {
-  const std::string text = problem.what();
+// The verb of verbs that was chosen.
+const CLI::App& innermost(const CLI::App& app) {
+  for (const CLI::App* verb : app.get_subcommands()) return innermost(*verb);
+  return app;
+}
+
+// The words that nothing took, in their order: what CLI11 says of them is reversed. Its remaining() goes one verb deep.
+std::vector<std::string> left_over(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining();
+  for (const CLI::App* verb : app.get_subcommands()) {
+    const std::vector<std::string> its = left_over(*verb);
+    words.insert(words.end(), its.begin(), its.end());
+  }
+  return words;
+}
+
+// Those before the first that nothing took.
+std::vector<std::string> words_before(const std::vector<std::string>& left, const std::vector<std::string>& words) {
+  if (left.empty()) return words;
+  return {words.begin(), std::ranges::find(words, left.front())};
+}
+
+std::string in_shell(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += " " + base::quote_for_shell(word);
+  return text;
+}
+
+// A job that follows the options without a --: what was understood stands before it, the job behind.
+std::string explain_missing_dashes(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::vector<std::string> job = left_over(app);
+  if (job.empty() || job.front().starts_with('-') || !of_commands().contains(&innermost(app))) return "";
+  std::vector<std::string> own;
+  std::size_t next = 0;
+  for (const std::string& word : words) {
+    if (next < job.size() && word == job[next]) {
+      ++next;
+    } else {
+      own.push_back(word);
+    }
+  }
+  return fmt::format("-- is missing before the job\n  vramfit{} --{}", in_shell(own), in_shell(job));
+}
+
+// What CLI11 says in a form of its own.
+std::string with_count(const std::string& text) {
+  static const std::regex kForm("(.*): (At least|At Most|at least|at most) ([0-9]+) required but received ([0-9]+)");
+  std::smatch parts;
+  if (!std::regex_match(text, parts, kForm)) return text;
+  const bool is_least = parts[2].str().ends_with("least");
+  if (!is_least && parts[3] == "1")
+    return fmt::format("{} is given once, not {} times", parts[1].str(), parts[4].str());
+  return fmt::format("{} takes {} or {}, not {}", parts[1].str(), parts[3].str(), is_least ? "more" : "fewer",
+                     parts[4].str());
+}
+
+// Rewords what CLI11 tells of a value that is no number: "Could not convert: --port = 99999".
+std::string in_our_words(const CLI::App& app, const CLI::ParseError& problem) {
+  const std::string text = with_count(problem.what());
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr)
+    return fmt::format("nothing is known of{}", in_shell(left_over(app)));
+  if (problem.get_name() == "RequiredError" && app.get_subcommands().empty()) return "no verb is given";
   constexpr std::string_view kNoValue = "Could not convert: ", kBetween = " = ";
   const std::size_t between = text.find(kBetween);
   if (!text.starts_with(kNoValue) || between == std::string::npos) return text;
@@ -134,6 +203,15 @@ Option Option::is_a(grammar::Value value) const {
 }
 Option Option::existing_file() const { return Option(option_->check(CLI::ExistingFile)); }
 Option Option::existing_folder() const { return Option(option_->check(CLI::ExistingDirectory)); }
+Option Option::written_file() const {
+  told()[option_].value = grammar::Value::kFile;
+  const auto check = [](const std::string& text) {
+    if (text.empty() || text == "-") return std::string();
+    const auto possible = base::check_writable(text);
+    return possible ? std::string() : to_string(possible.error());
+  };
+  return Option(option_->check(CLI::Validator(check, "", "")));
+}
 Option Option::positive() const {
   return Option(option_->check(number_that("a number above 0", [](double value) { return value > 0; })));
 }
@@ -195,6 +273,7 @@ void Parser::examples(const std::vector<std::string>& lines) const {
   for (const std::string& line : lines) text += "\n  " + line;
   app_->footer(text);
 }
+void Parser::takes_command() const { of_commands().insert(app_); }
 void Parser::hidden() const { app_->group(""); }
 bool Parser::was_chosen() const { return app_->parsed(); }
 
@@ -210,22 +289,38 @@ CommandLine::~CommandLine() { delete app_; }
 
 grammar::VerbGrammar CommandLine::grammar() const { return grammar_of(*app_); }
 
-std::optional<int> CommandLine::read(const std::vector<std::string>& words) const {
+namespace {
+
+int complain(const std::string& mistyped) {
+  std::cerr << "vramfit: error: " << mistyped << "\n  `vramfit --help` and `vramfit VERB --help` list what there is\n";
+  return 2;
+}
+
+}  // namespace
+
+std::optional<int> CommandLine::read(std::vector<std::string> words, bool has_command) const {
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    if (!grammar::explain_mistyped(grammar(), words).empty())
+      return complain(grammar::explain_mistyped(grammar(), words));
+    words.emplace_back("--help");
+  }
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
   try {
     app_->parse(std::move(reversed));
     return std::nullopt;
   } catch (const CLI::ParseError& problem) {
     const bool asked = problem.get_exit_code() == 0;  // --help, --version
-    const std::string mistyped = asked ? "" : grammar::explain_mistyped(grammar(), words);
+    std::string mistyped = grammar::explain_mistyped(grammar(), words_before(left_over(*app_), words));
+    if (mistyped.empty() && !has_command) mistyped = explain_missing_dashes(*app_, words);
+    if (mistyped.empty()) mistyped = grammar::explain_mistyped(grammar(), words);
     if (asked) {
       app_->exit(problem, std::cout, std::cerr);
     } else if (mistyped.empty()) {
-      std::cerr << "vramfit: error: " << in_our_words(problem) << "\n  `" << chosen_verb(*app_)
+      std::cerr << "vramfit: error: " << in_our_words(*app_, problem) << "\n  `" << chosen_verb(*app_)
                 << " --help` tells what it takes, with examples\n";
     } else {
-      std::cerr << "vramfit: error: " << mistyped
-                << "\n  `vramfit --help` and `vramfit VERB --help` list what there is\n";
+      complain(mistyped);
     }
     return asked ? 0 : 2;
   }

@@ -26,6 +26,7 @@ class Option {
   Option one_of(std::vector<std::string> words) const;
   Option existing_file() const;
   Option existing_folder() const;
+  Option written_file() const;  // "-" is stdout: refused before anything is done where it can't be written
   Option positive() const;
   Option not_negative() const;
   Option between(int least, int most) const;
@@ -63,6 +64,7 @@ class Parser {
   void requires_a_verb() const;
   void footer(const std::string& text) const;
   void examples(const std::vector<std::string>& lines) const;  // at the end of --help
+  void takes_command() const;                                  // behind --
   void hidden() const;
   bool was_chosen() const;
 
@@ -71,8 +73,7 @@ class Parser {
 };
 
 // Reads the words of a command line into what `declare` added. Empty when a verb was chosen; else everything was said,
-// as
-// --help asks or as an error, and it is the exit code to end with.
+// as --help asks or as an error, and it is the exit code to end with.
 class CommandLine {
  public:
   CommandLine(const std::string& help, const std::string& version, const std::string& footer);
@@ -80,7 +81,8 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
   Parser parser() const { return Parser(app_); }
-  std::optional<int> read(const std::vector<std::string>& words) const;
+  // `has_command`: a -- was among the words, which here are those before it.
+  std::optional<int> read(std::vector<std::string> words, bool has_command) const;
   grammar::VerbGrammar grammar() const;  // without what is hidden
 
  private:

@@ -83,7 +83,7 @@ Verb add_patch_verb(const Parser& parser) {
   const Parser verb = parser.add_verb("patch", "Show a plan as a diff of your own source, so that it needs no vramfit");
   verb.add_option("plan", options->plan, "The plan file; vramfit-plan.json, as fit writes it").existing_file();
   const Option write = verb.add_flag("--write", options->write, "Change the files, each beside a copy of what it was");
-  verb.add_option("--output", options->output, "Write the diff to this file").excludes(write);
+  verb.add_option("--output", options->output, "Write the diff to this file").excludes(write).written_file();
   add_job_options(verb, options->job);
   verb.footer(
       "vramfit patch --gpu \"GTX 1650\" -- python train.py | git apply\n"

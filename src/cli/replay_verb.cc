@@ -45,8 +45,9 @@ base::Result<app::ReplayRequest> build_request(const Options& options) {
   return request;
 }
 
-// 0: what was asked for fits; with --search: something does.
+// 0: what was asked for fits, for certain; with --search: something does.
 int exit_code(const model::ReplayResult& result) {
+  if (result.capacity && !result.is_certain()) return 1;
   if (result.asked) return result.asked->fits ? 0 : 1;
   if (!result.search.empty()) return result.search.front().fits ? 0 : 1;
   return result.own.fits ? 0 : 1;
@@ -83,7 +84,7 @@ Verb add_replay_verb(const Parser& parser) {
   verb.add_flag("--search", options->search, "Try the whole grid of settings");
   verb.add_option("--device", options->device, "Which device of the snapshot");
   verb.add_option("--torch", options->torch, "Rules of this release: 2.6; else those that replay it best");
-  verb.add_option("--json", options->json, "Write the result to this file; - is stdout");
+  verb.add_option("--json", options->json, "Write the result to this file; - is stdout").written_file();
   verb.add_flag("-v,--verbose", options->verbose, "Show all settings that were tried");
   verb.examples({"vramfit replay snapshot.pickle --gpu rtx3060", "vramfit replay snapshot.pickle --capacity 7.2GiB"});
   return {verb, [options](const Command&) {

@@ -80,7 +80,7 @@ Verb add_report_verb(const Parser& parser) {
       .required()
       .takes(1, 1000)
       .is_a(grammar::Value::kRunOrFile);
-  verb.add_option("-o,--output", options->file, "The file (report.html); - is stdout");
+  verb.add_option("-o,--output", options->file, "The file (report.html); - is stdout").written_file();
   verb.add_flag("--confidential", options->is_confidential,
                 "Leave out source lines, stacks, phases, paths, command, host, messages and notes");
   verb.examples({"vramfit report 12 14 -o runs.html", "vramfit report snapshot.pickle -o snapshot.html"});

@@ -107,7 +107,8 @@ Verb add_run_verb(const Parser& parser) {
                 "Look for causes too (--json, under \"evidence\"): what grows and who holds it, copies, contexts");
   verb.add_flag("--modules", options->modules,
                 "Say of every module what it holds and computes, and what dropping a branch would free");
-  verb.add_option("--svg", options->svg, "Draw the network into this file, with the memory of each part (--modules)");
+  verb.add_option("--svg", options->svg, "Draw the network into this file, with the memory of each part (--modules)")
+      .written_file();
   verb.examples({"vramfit run --gpu \"GTX 1070\" -- python train.py --batch-size 32",
                  "vramfit run --gpu h100:1g.10gb --modules --json run.json -- python train.py"});
   return {verb, [options](const Command& command) {

@@ -107,8 +107,16 @@ Result<int> act(const RunsOptions& options) {
     return 0;
   }
   if (!options.note.empty() || !options.tag.empty() || !options.untag.empty()) return edit(*history, options);
+  if (filter.parent) {
+    if (const auto sweep = history->store().find(*filter.parent); !sweep) return std::unexpected(sweep.error());
+  }
   const auto runs = history->store().list(filter);
   if (!runs) return std::unexpected(runs.error());
+  const bool asks_for_some = filter.parent || !(filter.tag + filter.verb + filter.verdict).empty();
+  if (runs->empty() && asks_for_some && options.json.empty()) {
+    print("No run of the history is such: `vramfit runs` lists them.\n");
+    return 0;
+  }
   return show(options.json, report::history_to_json(*runs, VRAMFIT_VERSION), report::history_to_text(*runs));
 }
 
@@ -161,16 +169,17 @@ Verb add_runs_verb(const Parser& parser) {
   verb.add_option("--with-tag", options->filter.tag, "Only runs with this tag");
   verb.add_option("--verb", options->filter.verb, "Only runs of this verb: run, fit, sweep ...");
   verb.add_option("--verdict", options->filter.verdict, "Only runs that ended so: fits, out_of_memory ...")
-      .suggests({"fits", "borderline", "out_of_memory", "failed", "no_card"});
+      .suggests({"fits", "borderline", "out_of_memory", "failed", "interrupted", "no_card"});
   verb.add_option("--of", options->filter.parent, "Only the trials of this sweep");
   verb.add_option("--note", options->note, "Write this beside the run (- takes the note away)");
   verb.add_option("--tag", options->tag, "Give the run this tag");
   verb.add_option("--untag", options->untag, "Take this tag away");
-  verb.add_option("--export", options->export_file, "Write the run, or all that are asked for, to this file");
+  verb.add_option("--export", options->export_file, "Write the run, or all that are asked for, to this file")
+      .written_file();
   verb.add_option("--import", options->import_file, "Take the runs of such a file in").existing_file();
   verb.add_option("--keep", options->keep, "Remove all but the newest so many").not_negative();
   verb.add_option("--remove", options->remove, "Remove this run").positive();
-  verb.add_option("--json", options->json, "Write the list to this file; - is stdout");
+  verb.add_option("--json", options->json, "Write the list to this file; - is stdout").written_file();
   verb.examples(
       {"vramfit runs --verb fit --limit 5", "vramfit runs 12 --tag baseline --note \"before the refactoring\""});
   return {verb, [options](const Command&) { return finish(act(*options)); }};
@@ -183,7 +192,7 @@ Verb add_show_verb(const Parser& parser) {
       .required()
       .takes(1, 1)
       .is_a(grammar::Value::kRun);
-  verb.add_option("--json", options->json, "Write all that is known of it to this file; - is stdout");
+  verb.add_option("--json", options->json, "Write all that is known of it to this file; - is stdout").written_file();
   verb.examples({"vramfit show 12", "vramfit show 12 --json -"});
   return {verb, [options](const Command&) { return finish(act_show(*options)); }};
 }
@@ -195,7 +204,7 @@ Verb add_compare_verb(const Parser& parser) {
       .required()
       .takes(2, 1000)
       .is_a(grammar::Value::kRun);
-  verb.add_option("--json", options->json, "Write the comparison to this file; - is stdout");
+  verb.add_option("--json", options->json, "Write the comparison to this file; - is stdout").written_file();
   verb.examples({"vramfit compare 12 14", "vramfit compare 12 14 15 --json compared.json"});
   return {verb, [options](const Command&) { return finish(act_compare(*options)); }};
 }

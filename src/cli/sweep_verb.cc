@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 
+#include "app/catalogue.h"
 #include "base/clock.h"
+#include "base/job_control.h"
 #include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -98,6 +100,24 @@ Result<model::SweepSpec> build_spec(const SweepOptions& options, const Command& 
   return spec;
 }
 
+// A card that no trial could find.
+Result<void> check_cards(const model::SweepSpec& spec) {
+  const auto check = [](const std::vector<std::string>& options) -> Result<void> {
+    if (const auto chosen = app::choose_cards(options); !chosen) return std::unexpected(chosen.error());
+    return {};
+  };
+  if (!spec.gpus.empty()) {
+    if (auto known = check(spec.gpus); !known) return known;
+  }
+  for (const model::SweepVariable& variable : spec.variables) {
+    if (variable.name != "gpu") continue;
+    for (const std::string& value : variable.values) {
+      if (auto known = check({value}); !known) return known;
+    }
+  }
+  return {};
+}
+
 // A trial that a cluster started: becomes `vramfit run`.
 Result<int> become_trial(const SweepOptions& options) {
   const sweep::SweepFolder folder(options.out);
@@ -124,7 +144,7 @@ Result<std::unique_ptr<sweep::TrialRunner>> make_runner(const SweepOptions& opti
   // On real cards one at a time: two jobs on one card would measure each other.
   const bool is_real = std::ranges::find(spec.gpus, "real") != spec.gpus.end();
   const std::size_t jobs = options.jobs > 0 ? options.jobs : is_real ? 1 : sweep::default_jobs();
-  return std::make_unique<sweep::LocalTrialRunner>(spec, folder, *program, jobs, base::steady_clock());
+  return std::make_unique<sweep::LocalTrialRunner>(spec, folder, *program, jobs, base::awake_clock());
 }
 
 Result<int> act(const SweepOptions& options, const Command& command) {
@@ -134,6 +154,7 @@ Result<int> act(const SweepOptions& options, const Command& command) {
   if (!spec) return std::unexpected(spec.error());
   // What no trial can be made of leaves no folder behind.
   if (auto makes_sense = sweep::check_trials(*spec); !makes_sense) return std::unexpected(makes_sense.error());
+  if (auto known = check_cards(*spec); !known) return std::unexpected(known.error());
   std::error_code ignored;
   const sweep::SweepFolder folder(std::filesystem::absolute(options.out, ignored));
   if (auto prepared = folder.prepare(*spec); !prepared) return std::unexpected(prepared.error());
@@ -196,7 +217,9 @@ Verb add_sweep_verb(const Parser& parser) {
       .one_value_each();
   verb.add_option("--run-trial", options->run_trial, "Run this one trial of the folder; what cluster jobs call")
       .hidden();
-  verb.add_option("--json", options->json, "Write the result to this file; - is stdout, and the table goes to stderr");
+  verb.add_option("--json", options->json, "Write the result to this file; - is stdout, and the table goes to stderr")
+      .written_file();
+  verb.takes_command();
   verb.examples({"vramfit sweep --gpu rtx3060 --vary batch=8,16,32 -- python train.py",
                  "vramfit sweep --gpu rtx3060 --find-max batch -- python train.py"});
   return {verb, [options](const Command& command) {

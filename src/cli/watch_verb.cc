@@ -364,8 +364,8 @@ Verb add_watch_verb(const Parser& parser) {
   verb.add_flag("--once", words->once, "One look, then end; exit code 1 when a card does not answer or there is none");
   verb.add_option("--interval", words->interval, "Time between samples, from 10ms up (default 1s; 10ms for a command)");
   verb.add_option("--count", words->count, "End after this many samples").positive();
-  verb.add_option("--json", words->json, "Write JSON to this file, one line a sample; - is stdout");
-  verb.add_option("--csv", words->csv, "Write CSV to this file; - is stdout");
+  verb.add_option("--json", words->json, "Write JSON to this file, one line a sample; - is stdout").written_file();
+  verb.add_option("--csv", words->csv, "Write CSV to this file; - is stdout").written_file();
   verb.add_option("--record", words->record, "Record to this file; see it again with --replay");
   verb.add_option("--record-limit", words->record_limit, "Size at which the recording is rotated (64MiB)");
   verb.add_option("--record-keep", words->record_keep, "Rotated recordings to keep (4)").between(0, 1000);
@@ -382,6 +382,7 @@ Verb add_watch_verb(const Parser& parser) {
   verb.add_flag("--no-color", words->no_color, "No colours (as NO_COLOR)");
   verb.add_flag("--no-unicode", words->no_unicode, "Plain ASCII");
   verb.add_flag("--no-virtual", words->no_virtual, "Without the virtual cards of running sessions");
+  verb.takes_command();
   verb.examples({"vramfit watch --record cards.vfw", "vramfit watch -- python train.py"});
   return {verb, [words, verb](const Command& command) {
             words->wants_prometheus = verb.option("--prometheus").was_given();

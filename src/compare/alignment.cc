@@ -60,7 +60,7 @@ std::size_t common_run(KeySpan first, KeySpan second) {
   return run;
 }
 
-// Where in the virtual run the recording's first events come: the place from which they go on longest.
+// The place in the virtual run where the recording's first events come: the place from which they go on longest.
 std::optional<std::size_t> find_begin(KeySpan recorded, KeySpan virtual_run) {
   for (const std::size_t run : {kLongRun, kShortRun}) {
     if (recorded.size() < run) continue;
@@ -99,7 +99,8 @@ std::optional<std::size_t> find_begin_by_shape(const Calls& recorded, const Call
   }
 }
 
-// Where it ends: behind the recording's last events, at the place nearest to where as many events have passed.
+// The place where it ends: behind the recording's last events, at the place nearest to where as many events have
+// passed.
 std::size_t find_end(KeySpan recorded, KeySpan virtual_run, std::size_t begin) {
   const std::size_t expected = begin + recorded.size();
   if (common_run(recorded, virtual_run.subspan(begin)) == recorded.size()) return expected;

@@ -232,7 +232,7 @@ Reason find_order(const Sides& sides, bool calls_are_same) {
   return std::nullopt;
 }
 
-// What both sides tell enough of to be compared. Of the rest nothing can be denied.
+// What both sides tell enough of to be compared. Nothing can be denied of the rest.
 std::vector<std::string_view> looked_at(const Sides& sides) {
   std::vector<std::string_view> looked;
   const auto names = [](const EventStream& stream, auto is_named) {

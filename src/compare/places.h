@@ -1,4 +1,4 @@
-// In which segment, at which offset each block was put; and by which rule a driver handed out the segments.
+// The segment and the offset at which each block was put, and the rule by which a driver handed out the segments.
 #ifndef VRAMFIT_COMPARE_PLACES_H
 #define VRAMFIT_COMPARE_PLACES_H
 

@@ -117,7 +117,7 @@ class Diff {
     return {0, 0, -1, -1};
   }
 
-  // Where the way from the beginning came farthest.
+  // The place where the way from the beginning came farthest.
   Snake farthest(Index n, Index m, Index edits) {
     Snake best{0, 0, 0, 0};
     const Index low = -(edits - 2 * std::max<Index>(0, edits - m)), high = edits - 2 * std::max<Index>(0, edits - n);

@@ -35,15 +35,37 @@ std::string with_zeros(std::string name) {
   return name;
 }
 
+// "4090" of "rtx4090laptop".
+std::string_view number_of(std::string_view name) {
+  const std::size_t start = std::min(name.find_first_of("0123456789"), name.size());
+  const std::size_t end = std::min(name.find_first_not_of("0123456789", start), name.size());
+  return name.substr(start, end - start);
+}
+
+constexpr std::size_t kLongestName = 1000;
+
+// A card's number says more of it than the letters around it: of "40900" the RTX 4090 is meant, not the P4000, which
+// has fewer other letters. What a mistyped number begins with was mostly meant.
+struct Nearness {
+  std::size_t number = 0, begins_otherwise = 0, letters = 0;
+  friend auto operator<=>(const Nearness&, const Nearness&) = default;
+};
+
+Nearness nearness(const std::string& spelling, const std::string& wanted) {
+  if (spelling.find(wanted) != std::string::npos) return {};
+  const std::string_view known = number_of(spelling), typed = number_of(wanted);
+  const std::size_t letters = base::edit_distance(spelling, wanted);
+  if (typed.empty()) return {.letters = letters};
+  const auto differ = std::ranges::mismatch(known, typed);
+  return {base::edit_distance(known, typed), static_cast<std::size_t>(typed.end() - differ.in2), letters};
+}
+
 // The cards with the nearest names: nothing shorter than what was typed is nearer than a name that holds it.
 std::vector<std::string> nearest_cards(const std::vector<Card>& catalogue, const std::string& wanted) {
-  std::vector<std::pair<std::size_t, std::string>> ranked;
+  std::vector<std::pair<Nearness, std::string>> ranked;
   for (const Card& card : catalogue) {
-    std::size_t best = wanted.size() + 100;
-    for (const std::string& spelling : CardNames(card).exact) {
-      const bool within = spelling.find(wanted) != std::string::npos;
-      best = std::min(best, within ? 0 : base::edit_distance(spelling, wanted));
-    }
+    Nearness best{.number = kLongestName};
+    for (const std::string& spelling : CardNames(card).exact) best = std::min(best, nearness(spelling, wanted));
     ranked.emplace_back(best, with_memory(card));
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -58,9 +80,12 @@ base::Error unknown_card(const std::vector<Card>& catalogue, std::string_view na
   const CardName typed = parse_card_name(name);
   // The model is known, with another size: the name needs no size then.
   const Card* model = nullptr;
+  NameMatch best = NameMatch::kNone;
   for (const Card& card : catalogue) {
-    const CardNames names(card);
-    if (typed.size_gb && names.exact.front() == typed.joined_model()) model = &card;
+    const NameMatch closeness = match_name(CardNames(card), typed.joined_model());
+    if (!typed.size_gb || closeness > best || closeness == NameMatch::kNone) continue;
+    best = closeness;
+    model = &card;
   }
   if (model != nullptr) {
     return {
@@ -86,7 +111,7 @@ std::string lowered(std::string_view text) {
   return low;
 }
 
-// What of a card was left open by a name that only this card agrees with.
+// The part of a card that was left open by a name that only this card agrees with.
 struct LeftOpen {
   bool form = false;                // the model comes in another form too: "H100 96GB" does not say NVL
   bool edition = false;             // its full name goes on: "RTX PRO 6000" is a Workstation Edition
@@ -184,6 +209,8 @@ Result<CardRequest> parse_one(std::string_view text) {
     const auto total = parse_total(trimmed(text.substr(colon + 1)));
     if (!total) return std::unexpected(total.error());
     request.total = *total;
+    const std::string size = lowered(trimmed(text.substr(colon + 1)));
+    if (size.size() == 2 && is_digit(size[0]) && size[1] == 'g') request.slice = size;
     text = text.substr(0, colon);
   }
   text = trimmed(text);
@@ -202,6 +229,18 @@ Result<CardRequest> parse_one(std::string_view text) {
 }
 
 }  // namespace
+
+Result<void> check_size(const CardRequest& request, const Card& card) {
+  std::vector<std::string> profiles;
+  for (const model::MigProfile& profile : card.mig) {
+    const bool is_begun = !request.slice.empty() && profile.name.starts_with(request.slice + ".");
+    if (is_begun) profiles.push_back(fmt::format("{}:{}", card.key, profile.name));
+  }
+  if (profiles.empty()) return {};
+  return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is no whole MIG profile", request.slice), "--gpu",
+                    fmt::format("{}; for a card with that much memory {}:{}iB", fmt::join(profiles, ", "), card.key,
+                                std::string{request.slice[0], 'G'}));
+}
 
 Result<std::vector<CardRequest>> parse_gpu_option(std::string_view option) {
   std::vector<CardRequest> requests;

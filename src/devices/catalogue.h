@@ -17,12 +17,16 @@ struct CardRequest {
   int count = 1;
   std::string name;                  // as typed, or the path of a TOML file
   std::optional<base::Bytes> total;  // after ':'
+  std::string slice = "";            // "1g" of h100:1g: of a card that can be cut perhaps the beginning of a profile
   friend bool operator==(const CardRequest&, const CardRequest&) = default;
 };
 
 // Splits "a100-40gb,2xt4" at commas; each element is a request. A count may stand before or after the name: "2 x t4",
 // "V100 x8".
 base::Result<std::vector<CardRequest>> parse_gpu_option(std::string_view option);
+
+// A size that is as well the beginning of a MIG profile of the card is refused: which was meant, nobody can tell.
+base::Result<void> check_size(const CardRequest& request, const model::Card& card);
 
 // Whether the name is a file rather than a card's name: it ends in .toml.
 bool is_card_file(std::string_view name);

@@ -107,7 +107,7 @@ TEST(Catalogue, the_option_is_a_list_with_counts_and_sizes) {
   EXPECT_EQ(parse_gpu_option("A100x8 : 20 GiB"), (Requests{{8, "A100", Bytes::gib(20)}}));
   EXPECT_EQ(parse_gpu_option("4\u00d7 RTX 3090"), (Requests{{4, "RTX 3090", std::nullopt}}));
   EXPECT_EQ(parse_gpu_option("a100-40gb,2xt4:8g"),
-            (Requests{{1, "a100-40gb", std::nullopt}, {2, "t4", Bytes::gib(8)}}));
+            (Requests{{1, "a100-40gb", std::nullopt}, {2, "t4", Bytes::gib(8), "8g"}}));
   EXPECT_EQ(parse_gpu_option("GTX 1070"), (Requests{{1, "GTX 1070", std::nullopt}}));
 }
 

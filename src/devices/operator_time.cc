@@ -60,7 +60,7 @@ double rate_of(const model::Card& card, const OperatorWork& work, const TimeFigu
   return rate;
 }
 
-// What is likely still in L2 from the kernel before: half of it at most.
+// The bytes likely still in L2 from the kernel before: half of it at most.
 double uncached(const model::Card& card, double bytes, const TimeFigures& figures) {
   const double held = std::min(bytes, static_cast<double>(card.l2.count()) / 2);
   return bytes - held * (1 - 1 / std::max(figures.cache, 1.0));

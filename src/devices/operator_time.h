@@ -6,8 +6,8 @@
 //                L2. Elements are those that threads load or store one by one
 //
 // A product of rows x columns is cut into tiles; a card's processors take a tile each, and the last wave is as long as
-// the others however few tiles are left for it. Of the tiles that libraries have, the fastest is taken. Large tiles
-// read less and reach more of the peak.
+// the others however few tiles are left for it. The fastest of the tiles that libraries have is taken. Large tiles read
+// less and reach more of the peak.
 #ifndef VRAMFIT_DEVICES_OPERATOR_TIME_H
 #define VRAMFIT_DEVICES_OPERATOR_TIME_H
 

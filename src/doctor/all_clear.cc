@@ -120,7 +120,7 @@ std::optional<Doubt> doubt_supposed(const Scene& scene) {
   return std::nullopt;
 }
 
-// What made it go is what it came from.
+// The thing that made it go is what it came from.
 std::optional<Doubt> doubt_cured(const Scene& scene) {
   if (scene.has_run()) return std::nullopt;
   for (const model::Remarkable& remark : scene.texts.remarks) {
@@ -176,7 +176,7 @@ std::optional<Doubt> doubt_words(const Scene& scene) {
   return std::nullopt;
 }
 
-// What people tell in prose. Of growth that was denied afterwards nothing is left: the last word counts.
+// What people tell in prose. Nothing is left of growth that was denied afterwards: the last word counts.
 std::optional<Doubt> doubt_told(const Scene& scene) {
   const bool failed_otherwise = find_other_failure(scene).has_value();
   for (const model::ToldSentence& told : scene.texts.told) {
@@ -205,7 +205,7 @@ bool is_said_not_to_grow(const model::Evidence& texts, const model::TextFile& fi
       texts.told, [&](const model::ToldSentence& told) { return told.denies_growth && told.at.file == file.name; });
 }
 
-// Beside an error that is named, an amount is a figure of the machine or of the job ("a card with 24 GB of memory"),
+// An amount beside an error that is named is a figure of the machine or of the job ("a card with 24 GB of memory"),
 // unless somebody changes it, and a label announces one: "total amount of global memory:".
 bool is_figure_or_explained(const Scene& scene, const model::ToldSentence& told) {
   const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
@@ -219,7 +219,7 @@ bool is_figure_or_explained(const Scene& scene, const model::ToldSentence& told)
 std::optional<Doubt> doubt_mentioned(const Scene& scene) {
   const bool failed_otherwise = find_other_failure(scene).has_value();
   for (const model::TextFile& file : scene.texts.files) {
-    if (file.genre == model::Genre::kDocument || file.genre == model::Genre::kSource) continue;
+    if (file.kind == model::TextKind::kDocument || file.kind == model::TextKind::kSource) continue;
     const model::ToldSentence* mentioned = nullptr;
     bool is_well = false;
     for (const model::ToldSentence& told : scene.texts.told) {
@@ -242,10 +242,10 @@ std::optional<Doubt> doubt_mentioned(const Scene& scene) {
 std::optional<Doubt> doubt_prose(const Scene& scene) {
   if (find_other_failure(scene)) return std::nullopt;
   for (const model::TextFile& file : scene.texts.files) {
-    if (file.looks == model::TextLooks::kLog || file.genre == model::Genre::kDocument ||
-        file.genre == model::Genre::kSource)
+    if (file.looks == model::TextLooks::kLog || file.kind == model::TextKind::kDocument ||
+        file.kind == model::TextKind::kSource)
       continue;
-    const auto& said = file.genre == model::Genre::kQuestion ? file.not_understood_of_writer : file.not_understood;
+    const auto& said = file.kind == model::TextKind::kQuestion ? file.not_understood_of_writer : file.not_understood;
     if (!said || was_watched(scene, *said) || scene.was_handled(*said)) continue;
     if (is_said_to_be_well(scene.texts, file)) continue;
     return Doubt{"Somebody tells something, in words that are not known here",
@@ -309,7 +309,7 @@ std::optional<Doubt> doubt_what_is_not_known(const Scene& scene) {
                    "the file is empty",
                    {"what the program printed, stderr too: 2>&1 | tee train.log"}};
     }
-    if (file.looks == model::TextLooks::kLog || file.genre != model::Genre::kNone ||
+    if (file.looks == model::TextLooks::kLog || file.kind != model::TextKind::kNone ||
         std::ranges::find(known, file.name) != known.end() || is_said_not_to_grow(scene.texts, file))
       continue;
     return Doubt{"Nothing in it is of a kind that is known here",

@@ -13,7 +13,7 @@
 
 namespace vramfit::doctor {
 
-// Where the trace of `device` has its last such error; nothing: it has none.
+// The place in the trace of `device` of its last such error; nothing: it has none.
 std::optional<std::size_t> last_failure(const model::Snapshot& snapshot, int device);
 
 // The segments of `device` as they were when the entry `at` of its trace was written.

@@ -12,8 +12,8 @@
 
 namespace vramfit::doctor {
 
-// Which group of codes a cause is in is its code's first digit: VF1xx size, VF2xx lifetime, VF3xx fragmentation and
-// settings, VF4xx other users of the card, VF5xx host, VF6xx libraries, VF7xx platform; VF0xx is "can't tell".
+// The group of a cause is its code's first digit: VF1xx size, VF2xx lifetime, VF3xx fragmentation and settings, VF4xx
+// other users of the card, VF5xx host, VF6xx libraries, VF7xx platform; VF0xx is "can't tell".
 struct Cause {
   std::string_view code;
   std::string_view label;

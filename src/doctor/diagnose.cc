@@ -126,11 +126,11 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
                                                     "torch.multiprocessing.set_sharing_strategy(\"file_system\")."
                                                   : "");
     }
-    for (const auto& [genre, name] :
-         {std::pair(model::Genre::kDocument, "a document or a proposal"),
-          std::pair(model::Genre::kSource, "a program's source"), std::pair(model::Genre::kQuestion, "a question")}) {
+    for (const auto& [kind, name] : {std::pair(model::TextKind::kDocument, "a document or a proposal"),
+                                     std::pair(model::TextKind::kSource, "a program's source"),
+                                     std::pair(model::TextKind::kQuestion, "a question")}) {
       if (!scene.texts.files.empty() &&
-          std::ranges::all_of(scene.texts.files, [&](const model::TextFile& file) { return file.genre == genre; }))
+          std::ranges::all_of(scene.texts.files, [&](const model::TextFile& file) { return file.kind == kind; }))
         return fmt::format("All well: this is {}, and nothing failed in it.", name);
     }
     return "All well: nothing in what was read says that memory ran out.";
@@ -215,11 +215,16 @@ void collect_facts(const Scene& scene, Diagnosis& diagnosis) {
 
 }  // namespace
 
+std::vector<Finding> ask_rules(const Scene& scene) {
+  std::vector<Finding> findings = look_for_all(scene);
+  rank(findings);
+  return findings;
+}
+
 Diagnosis diagnose(const Case& given) {
   const Scene scene(given);
   Diagnosis diagnosis;
-  diagnosis.findings = look_for_all(scene);
-  rank(diagnosis.findings);
+  diagnosis.findings = ask_rules(scene);
   ask_known_texts(scene, diagnosis.findings);
   set_severities(scene, diagnosis.findings);
   diagnosis.trouble = scene.has_failure() || !diagnosis.findings.empty();

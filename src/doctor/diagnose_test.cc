@@ -95,6 +95,57 @@ TEST(Diagnose, the_same_numbers_but_for_one_give_different_causes) {
   EXPECT_EQ(first_label(case_of({0.5, 8, 0.0, 14.0, 0.2})), "windows_shared_memory");
 }
 
+TEST(Diagnose, holes_are_no_sure_cause_where_others_hold_the_card_or_all_of_them_would_just_do) {
+  const auto confidence = [](const Case& given) {
+    for (const model::Finding& finding : diagnose(given).findings) {
+      if (finding.label == "fragmentation") return finding.confidence;
+    }
+    return 0.0;
+  };
+  EXPECT_GE(confidence(case_of({0.1, 24, 0.1, 20.0, 3.5})), 0.8);
+  const Case others = case_of({0.1, 24, 0.1, 11.0, 3.5});
+  EXPECT_LT(confidence(others), 0.5) << "nine GiB are somebody else's";
+  EXPECT_EQ(first_label(others), "other_process");
+  EXPECT_LT(confidence(case_of({3.4, 24, 0.1, 20.0, 3.5})), 0.7) << "in one piece it would just be enough";
+}
+
+TEST(Diagnose, ranks_that_a_table_shows_on_one_card_are_of_the_job_and_nobody_elses) {
+  Case given = case_of({0.1, 16, 0.05, 3.5, 0.1});
+  model::GpuStatus status;
+  for (int i = 0; i < 2; ++i) {
+    model::GpuCard card;
+    card.index = i;
+    card.total = printed(16);
+    card.used = printed(i == 0 ? 15.8 : 0.1);
+    status.cards.push_back(card);
+  }
+  for (int i = 0; i < 4; ++i) {
+    model::GpuProcess process;
+    process.gpu = 0;
+    process.pid = 100 + i;
+    process.name = "python";
+    process.memory = printed(3.9);
+    status.processes.push_back(process);
+  }
+  given.texts.gpu_status = {status};
+  EXPECT_EQ(first_label(given), "wrong_device");
+  given.texts.gpu_status.front().processes.front().memory = printed(12);
+  EXPECT_NE(first_label(given), "wrong_device") << "one of them is no rank";
+}
+
+TEST(Diagnose, a_request_that_hardly_any_card_could_meet_is_one_even_where_the_total_is_not_told) {
+  model::OomMessage oom;
+  oom.at = {"log", 1, "CUDA out of memory. Tried to allocate 218.96 GiB"};
+  oom.device = model::OomDevice::kCuda;
+  oom.tried = printed(218.96);
+  Case given;
+  given.texts.ooms = {oom};
+  EXPECT_EQ(first_label(given), "single_huge_allocation");
+  EXPECT_LT(diagnose(given).findings.front().confidence, 0.7);
+  given.texts.ooms.front().tried = printed(20);
+  EXPECT_NE(first_label(given), "single_huge_allocation");
+}
+
 TEST(Diagnose, a_bare_line_never_claims_to_be_sure_of_capacity_and_says_what_would_tell) {
   const model::Diagnosis diagnosis = diagnose(case_of({0.5, 24, 0.1, 23.0, 0.2}));
   EXPECT_LT(diagnosis.findings.front().confidence, 0.7);

@@ -33,8 +33,8 @@ bool holds_line(const Traceback& traceback, const model::SourceLine& at) {
 bool is_about_memory(const TracedException& exception) {
   if (mentions(exception.message, {"static tls block"})) return false;  // the loader's: a library came too late
   if (base::says_out_of_memory(exception.type) || base::says_out_of_memory(exception.message)) return true;
-  // Which traceback is meant is asked here, not whether memory ran out: the host's memory, and errors of libraries that
-  // often mean it, count too.
+  // The question here is which traceback is meant, not whether memory ran out: the host's memory, and errors of
+  // libraries that often mean it, count too.
   return mentions(exception.type, {"memoryerror"}) ||
          mentions(exception.message, {"not enough memory", "cannot allocate", "can't allocate", "alloc failed",
                                       "not_initialized", "cudnn", "cublas", "1eb", "cudacachingallocator"});

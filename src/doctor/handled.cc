@@ -15,7 +15,7 @@ class Handled {
   explicit Handled(const model::Evidence& texts) {
     for (const model::Remarkable& remark : texts.remarks) {
       if (remark.kind == model::SentenceKind::kTriedOtherwise) tries_.push_back(remark.at);
-      // Where none was left to take, an error follows.
+      // An error follows where none was left to take.
       const bool failed_then = std::ranges::any_of(texts.other_errors, [&](const model::SourceLine& error) {
         return error.file == remark.at.file && error.line > remark.at.line;
       });

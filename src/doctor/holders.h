@@ -12,7 +12,7 @@ namespace vramfit::doctor {
 // "local `collected[2]` (a list of 4) in train.py:90 in validate"
 std::string describe(const model::Holder& holder);
 
-// With the lines that put something there: ", filled at train.py:16 in Log.add".
+// Describes it with the lines that put something there: ", filled at train.py:16 in Log.add".
 std::string describe_with_line(const model::Holder& holder);
 
 struct Remedy {  // what to do, and how it is written

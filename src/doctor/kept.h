@@ -1,4 +1,4 @@
-// What of the live blocks of one stack has come to stay: one line of a script may make both what each step frees again
+// The live blocks of one stack that have come to stay: one line of a script may make both what each step frees again
 // and what is kept of it, of the same size too.
 #ifndef VRAMFIT_DOCTOR_KEPT_H
 #define VRAMFIT_DOCTOR_KEPT_H

@@ -21,8 +21,8 @@ struct Leak {
 // over the whole trace and hardly ever freed.
 bool is_piled_up(const model::TensorGroup& held, Bytes allocated);
 bool is_piled_up(const CallSite& site, const SnapshotFacts& facts);
-// Of a line's live blocks, those from before the trace too, what is kept: as much of those as of the ones in the trace,
-// or all, where what stays of the line rises through it.
+// How many of a line's live blocks are kept, those from before the trace too: as many of those as of the ones in the
+// trace, or all, where what stays of the line rises through it.
 std::int64_t blocks_piled_up(const CallSite& site);
 Bytes piled_up(const CallSite& site);
 

@@ -15,8 +15,6 @@ namespace vramfit::doctor {
 
 namespace {
 
-// One line each: four of settings ("codes", "bias", "shares", "right"), then a word, two, or a piece of one, with its
-// weights.
 constexpr const char* kLikenessLines[] = {
 #include "doctor/likeness_lines.inc"
 };
@@ -45,59 +43,6 @@ std::vector<double> numbers_of_line(std::string_view line) {
   std::vector<double> numbers;
   while (!line.empty()) numbers.push_back(number_of_word(cut_word(line)));
   return numbers;
-}
-
-struct WordRow {
-  double rarity = 0;         // how much one occurrence counts
-  std::string_view weights;  // a letter for each code
-};
-
-class LikenessTable {
- public:
-  LikenessTable() {
-    std::size_t at = 0;
-    const auto settings = [&] {
-      std::string_view line = kLikenessLines[at++];
-      cut_word(line);
-      return line;
-    };
-    std::string_view codes = settings();
-    while (!codes.empty()) codes_.push_back(cut_word(codes));
-    bias_ = numbers_of_line(settings());
-    shares_ = numbers_of_line(settings());
-    right_ = numbers_of_line(settings());
-    rows_.reserve(std::size(kLikenessLines));
-    for (; at < std::size(kLikenessLines); ++at) {
-      std::string_view line = kLikenessLines[at];
-      const double rarity = number_of_word(cut_word(line));
-      const std::string_view weights = cut_word(line);
-      rows_.emplace(line, WordRow{rarity, weights});
-    }
-  }
-
-  const std::vector<std::string_view>& codes() const { return codes_; }
-  const std::vector<double>& bias() const { return bias_; }
-  const WordRow* find(const std::string& word) const {
-    const auto row = rows_.find(word);
-    return row == rows_.end() ? nullptr : &row->second;
-  }
-  double right_at(double share) const {
-    double right = 0;
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-      if (share >= shares_[i]) right = right_[i];
-    }
-    return right;
-  }
-
- private:
-  std::vector<std::string_view> codes_;
-  std::vector<double> bias_, shares_, right_;
-  std::unordered_map<std::string_view, WordRow> rows_;
-};
-
-const LikenessTable& likeness_table() {
-  static const LikenessTable table;
-  return table;
 }
 
 double weight_of_letter(char letter) { return kWeightStep * (letter - kNoWeight); }
@@ -139,37 +84,27 @@ std::size_t behind_number(std::string_view text, std::size_t at) {
 constexpr char kPiece = '~';  // begins the name of one
 constexpr std::size_t kShortestPiece = 3, kLongestPiece = 5;
 
-// Letters in a row, of a word with its ends: "~<kil", "~kill", "~led>" of "killed". Words that nobody wrote before have
-// pieces that somebody did.
-void count_pieces(const std::string& word, std::unordered_map<std::string, int>& counts) {
-  if (word.size() < 2 || !is_small(word.front())) return;  // a number, or a letter that is a word
-  const std::string marked = '<' + word + '>';
-  for (std::size_t length = kShortestPiece; length <= std::min(kLongestPiece, marked.size()); ++length) {
-    for (std::size_t at = 0; at + length <= marked.size(); ++at) ++counts[kPiece + marked.substr(at, length)];
-  }
-}
-
 struct WeighedWord {
   std::string word;
   double amount = 0;
-  const WordRow* row = nullptr;
+  const LikenessRow* row = nullptr;
 };
 
 bool is_piece(const WeighedWord& word) { return word.word.front() == kPiece; }
 
 // Words, pairs of words and pieces of words that the table knows; the sum of their squared amounts is one.
-std::vector<WeighedWord> weigh_words(std::string_view text) {
+std::vector<WeighedWord> weigh_words(const KnownTexts& known, std::string_view text) {
   const std::vector<std::string> words = words_that_count(text);
   std::unordered_map<std::string, int> counts;
   for (std::size_t i = 0; i < words.size(); ++i) {
     ++counts[words[i]];
     if (i > 0) ++counts[words[i - 1] + " " + words[i]];
-    count_pieces(words[i], counts);
+    for (std::string& piece : pieces_of(words[i])) ++counts[std::move(piece)];
   }
   std::vector<WeighedWord> weighed;
   double squares = 0;
   for (const auto& [word, count] : counts) {
-    const WordRow* row = likeness_table().find(word);
+    const LikenessRow* row = known.find(word);
     if (row == nullptr) continue;
     weighed.push_back({word, (1 + std::log(count)) * row->rarity, row});
     squares += weighed.back().amount * weighed.back().amount;
@@ -179,8 +114,8 @@ std::vector<WeighedWord> weigh_words(std::string_view text) {
   return weighed;
 }
 
-std::vector<double> shares_of_codes(const std::vector<WeighedWord>& words) {
-  std::vector<double> shares = likeness_table().bias();
+std::vector<double> shares_of_codes(const KnownTexts& known, const std::vector<WeighedWord>& words) {
+  std::vector<double> shares = known.bias();
   for (const WeighedWord& word : words) {
     for (std::size_t i = 0; i < shares.size(); ++i) shares[i] += word.amount * weight_of_letter(word.row->weights[i]);
   }
@@ -236,29 +171,86 @@ std::vector<std::string> words_that_count(std::string_view text) {
   return words;
 }
 
+std::vector<std::string> pieces_of(const std::string& word) {
+  std::vector<std::string> pieces;
+  if (word.size() < 2 || !is_small(word.front())) return pieces;  // a number, or a letter that is a word
+  const std::string marked = '<' + word + '>';
+  for (std::size_t length = kShortestPiece; length <= std::min(kLongestPiece, marked.size()); ++length) {
+    for (std::size_t at = 0; at + length <= marked.size(); ++at) pieces.push_back(kPiece + marked.substr(at, length));
+  }
+  return pieces;
+}
+
 double Likeness::share_of(std::string_view wanted) const {
   const auto found = std::ranges::find(shares, wanted, &CodeShare::code);
   return found == shares.end() ? 0 : found->share;
 }
 
-Likeness compare_with_known(std::string_view text) {
-  const std::vector<WeighedWord> words = weigh_words(text);
+KnownTexts::KnownTexts(std::span<const char* const> lines) {
+  std::size_t at = 0;
+  const auto settings = [&] {
+    std::string_view line = at < lines.size() ? lines[at++] : "";
+    cut_word(line);
+    return line;
+  };
+  std::string_view codes = settings();
+  while (!codes.empty()) codes_.push_back(cut_word(codes));
+  bias_ = numbers_of_line(settings());
+  shares_ = numbers_of_line(settings());
+  right_ = numbers_of_line(settings());
+  rows_.reserve(lines.size());
+  for (; at < lines.size(); ++at) {
+    std::string_view line = lines[at];
+    const double rarity = number_of_word(cut_word(line));
+    const std::string_view weights = cut_word(line);
+    rows_.emplace(line, LikenessRow{rarity, weights});
+  }
+}
+
+const KnownTexts& KnownTexts::built_in() {
+  static const KnownTexts known(kLikenessLines);
+  return known;
+}
+
+const LikenessRow* KnownTexts::find(const std::string& word) const {
+  const auto row = rows_.find(word);
+  return row == rows_.end() ? nullptr : &row->second;
+}
+
+double KnownTexts::right_at(double share) const {
+  double right = right_.empty() ? 0 : right_.front();  // no less was asked for where the rates were counted
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (share >= shares_[i]) right = right_[i];
+  }
+  return right;
+}
+
+Likeness KnownTexts::compare(std::string_view text) const {
+  const std::vector<WeighedWord> words = weigh_words(*this, text);
   if (words.empty()) return {};
-  const std::vector<double> shares = shares_of_codes(words);
+  const std::vector<double> shares = shares_of_codes(*this, words);
   Likeness likeness;
   likeness.known_words = words.size() - static_cast<std::size_t>(std::ranges::count_if(words, is_piece));
   std::optional<std::size_t> likeliest;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    const std::string_view code = likeness_table().codes()[i];
+    const std::string_view code = codes_[i];
     likeness.shares.push_back({code, shares[i]});
     if (code == "none") likeness.healthy = shares[i];
-    if (code == "none" || code == "VF001" || shares[i] <= likeness.share) continue;
+    if (code == "none" || code == "VF001") continue;
+    if (shares[i] <= likeness.share) {
+      if (shares[i] <= likeness.next) continue;
+      likeness.next = shares[i];
+      likeness.next_code = code;
+      continue;
+    }
+    likeness.next = likeness.share;
+    likeness.next_code = likeness.code;
     likeness.share = shares[i];
     likeness.code = code;
     likeliest = i;
   }
   if (!likeliest) return likeness;
-  likeness.confidence = likeness_table().right_at(likeness.share);
+  likeness.confidence = right_at(likeness.share);
   likeness.words = speak_for_most(words, *likeliest);
   return likeness;
 }

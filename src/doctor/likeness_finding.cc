@@ -18,12 +18,6 @@ namespace {
 
 constexpr double kBehind = 0.05;  // what is outranked stands so far behind
 
-std::string all_texts(const model::Evidence& texts) {
-  std::string all;
-  for (const model::TextFile& file : texts.files) all += file.sample + "\n";
-  return all;
-}
-
 // Its middle is not in the sample of a long text, whose end is therefore counted from its end.
 std::int64_t line_at(const model::TextFile& file, std::size_t at) {
   const auto here = file.sample.begin() + static_cast<std::ptrdiff_t>(at);
@@ -71,9 +65,26 @@ model::Finding unlike_healthy_texts(const Scene& scene) {
   return finding;
 }
 
-model::Finding like_texts_of(const Cause& cause, const Likeness& likeness, const Scene& scene, std::string_view rules) {
+// A text that only speaks of memory may be a question, a wish or somebody's review.
+bool has_failed_allocation(const Scene& scene) {
+  return !scene.texts.ooms.empty() || !scene.texts.foreign.empty() || !scene.texts.oom_mentions.empty() ||
+         !scene.texts.memory_words.empty();
+}
+
+// Where "no trouble" has a part of the vote too, half of the causes that are named so are right; and one of two is no
+// surer than its part of them.
+double confidence_in(const Scene& scene, const Likeness& likeness, const Gates& gates) {
+  constexpr double kPerhaps = 0.45;
+  const double of_two = likeness.share / (likeness.share + likeness.next);
+  const bool is_sure = has_failed_allocation(scene) && likeness.healthy < gates.healthy_to_be_sure;
+  const double most = is_sure ? of_two : std::min(of_two, kPerhaps);
+  return std::min(likeness.confidence, most);
+}
+
+model::Finding like_texts_of(const Cause& cause, double confidence, const Likeness& likeness, const Scene& scene,
+                             std::string_view rules) {
   Draft draft;
-  draft.weigh(likeness.confidence).title(std::string(cause.title));
+  draft.weigh(confidence).title(std::string(cause.title));
   draft.because(find_words(scene.texts, likeness.words),
                 fmt::format("{}; published texts with such words were mostly of this one: {}", rules,
                             fmt::join(likeness.words, ", ")));
@@ -86,50 +97,150 @@ model::Finding like_texts_of(const Cause& cause, const Likeness& likeness, const
   return finding;
 }
 
-double healthy_to_clear(const model::Evidence& texts) {
-  const bool is_genre_alone =
-      std::ranges::all_of(texts.files, [](const model::TextFile& file) { return file.genre != model::Genre::kNone; });
-  return is_genre_alone ? kHealthyToClearGenre : kHealthyToClear;
-}
-
-bool outranks(const Likeness& likeness, const model::Finding& found) {
-  return likeness.code != found.code && likeness.share >= kShareToOutrank * (1 - likeness.healthy) &&
-         likeness.share > kLikelier * likeness.share_of(found.code);
-}
-
-// Rules found a cause, but only by what somebody says of it.
-void weigh_against_known_texts(const Scene& scene, std::vector<model::Finding>& findings) {
-  const Likeness likeness = compare_with_known(all_texts(scene.texts));
-  const Cause* cause = find_cause(likeness.code);
-  if (cause == nullptr || likeness.known_words < kFewestToName || !outranks(likeness, findings.front())) return;
-  std::erase_if(findings, [&](const model::Finding& other) { return other.code == likeness.code; });
-  model::Finding likelier = like_texts_of(*cause, likeness, scene, "what the rules found is less likely");
-  for (model::Finding& other : findings) {
-    other.confidence = std::min(other.confidence, std::max(0.0, likelier.confidence - kBehind));
+// The share of the vote that a text has to earn. What programs print the rules know better than what people say beside
+// it. What a kernel's own assertion left behind, and what a program said that it got over, is known for sure.
+double price_of_all_clear(const Scene& scene, const Gates& gates, bool is_short) {
+  const bool got_over =
+      scene.given.texts.ooms.size() + scene.given.texts.foreign.size() >
+          scene.texts.ooms.size() + scene.texts.foreign.size() ||
+      std::ranges::any_of(scene.texts.ooms, [&](const model::OomMessage& oom) { return scene.was_handled(oom.at); });
+  if (scene.kernel_failed() || got_over) return 0;
+  const bool is_written =
+      std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) { return file.has_prose; });
+  const bool failed_otherwise = find_other_failure(scene).has_value();
+  if (!is_written) return failed_otherwise || is_short ? 0 : gates.healthy_to_clear_printed;
+  const double most = is_short ? gates.healthy_to_clear_short : 1;
+  if (failed_otherwise) return std::min(gates.healthy_to_clear_failure, most);
+  double price = 0;
+  for (const model::TextFile& file : scene.texts.files) {
+    switch (file.kind) {
+      case model::TextKind::kNone:
+        price = std::max(price, gates.healthy_to_clear);
+        break;
+      case model::TextKind::kQuestion:
+        price = std::max(price, gates.healthy_to_clear_question);
+        break;
+      case model::TextKind::kSource:
+      case model::TextKind::kDocument:
+        price = std::max(price, gates.healthy_to_clear_document);
+        break;
+    }
   }
+  return std::min(price, most);
+}
+
+// Published texts are what people write of what happened to them: of messages alone the rules know which are of what,
+// and a document tells of nobody.
+bool is_told_by_somebody(const model::TextFile& file) {
+  return file.has_prose && file.kind != model::TextKind::kDocument && file.kind != model::TextKind::kSource;
+}
+
+bool is_told_apart(const Likeness& likeness, const Gates& gates) {
+  return likeness.share >= gates.share_to_name && likeness.share >= gates.times_the_next * likeness.next &&
+         likeness.healthy < gates.healthy_to_name;
+}
+
+// That memory grows, or that the card is full, is seen by anybody; why, or that it is another's, is what texts in such
+// words tell. Other causes are known by a sign of their own, and rules were right of them more often.
+bool leaves_open_why(const model::Finding& found) {
+  return found.label == "leak_growth" || found.label == "capacity_exceeded";
+}
+
+// Causes that the numbers of an out-of-memory message show or rule out.
+bool is_shown_by_numbers(std::string_view code) {
+  for (const std::string_view label : {"fragmentation", "fraction_limit", "other_process", "free_but_failed",
+                                       "driver_overhead", "single_huge_allocation", "size_computation_bug"}) {
+    if (find_cause(label)->code == code) return true;
+  }
+  return false;
+}
+
+// The message has numbers, and no rule saw the cause in them with some reason.
+bool is_ruled_out(const Scene& scene, const std::vector<model::Finding>& findings, std::string_view code) {
+  constexpr double kWithReason = 0.35;
+  return scene.oom_has_numbers && is_shown_by_numbers(code) &&
+         std::ranges::none_of(findings, [&](const model::Finding& finding) {
+           return finding.code == code && finding.confidence > kWithReason;
+         });
+}
+
+bool is_likelier(const Likeness& likeness, const model::Finding& found, bool has_numbers, const Gates& gates) {
+  const bool is_unsure = found.confidence <= gates.unsure && !(has_numbers && is_shown_by_numbers(found.code));
+  const double likelier = !is_unsure               ? gates.far_likelier
+                          : leaves_open_why(found) ? gates.likelier
+                                                   : gates.much_likelier;
+  return likeness.code != found.code && likeness.share >= gates.share_to_outrank * (1 - likeness.healthy) &&
+         likeness.share > likelier * likeness.share_of(found.code);
+}
+
+void put_before(model::Finding likelier, std::vector<model::Finding>& findings) {
+  std::erase_if(findings, [&](const model::Finding& other) { return other.code == likelier.code; });
+  for (model::Finding& other : findings)
+    other.confidence = std::min(other.confidence, std::max(0.0, likelier.confidence - kBehind));
   findings.insert(findings.begin(), std::move(likelier));
+}
+
+// Rules found a cause, and are not sure of it.
+void weigh_against_known_texts(const Scene& scene, std::vector<model::Finding>& findings, const KnownTexts& known,
+                               const Gates& gates) {
+  const Likeness likeness = known.compare(words_compared(scene));
+  const Cause* cause = find_cause(likeness.code);
+  if (cause == nullptr || likeness.known_words < gates.fewest_to_name) return;
+  if (is_ruled_out(scene, findings, likeness.code)) return;
+  // What a message's numbers show outside of PyTorch is there, whatever the words are like.
+  if (scene.oom_has_numbers && findings.front().label == "other_process") return;
+  if (!is_likelier(likeness, findings.front(), scene.oom_has_numbers, gates)) return;
+  put_before(like_texts_of(*cause, confidence_in(scene, likeness, gates), likeness, scene,
+                           "what the rules found is less likely"),
+             findings);
+}
+
+// The likeliest cause, and the next one where that is about as likely.
+void name_likeliest(const Scene& scene, const Likeness& likeness, const Gates& gates,
+                    std::vector<model::Finding>& findings) {
+  constexpr double kAboutAsLikely = 0.5;
+  constexpr std::string_view kNoRule = "no rule tells the cause";
+  const Cause* cause = find_cause(likeness.code);
+  const Cause* next = find_cause(likeness.next_code);
+  if (cause == nullptr) return;
+  const double confidence = confidence_in(scene, likeness, gates);
+  const double part = likeness.next / likeness.share;
+  if (next != nullptr && part >= kAboutAsLikely) {
+    // A text has one cause as a rule: what the first leaves is the next one's at most.
+    const double of_next = std::min(confidence * part, 1 - confidence);
+    findings.insert(findings.begin(), like_texts_of(*next, of_next, likeness, scene, kNoRule));
+  }
+  put_before(like_texts_of(*cause, confidence, likeness, scene, kNoRule), findings);
 }
 
 }  // namespace
 
-void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings) {
-  const bool is_clear = findings.empty();
+std::string words_compared(const Scene& scene) {
+  std::string all;
+  for (const model::TextFile& file : scene.texts.files) all += file.sample + "\n";
+  return all;
+}
+
+void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings, const KnownTexts& known,
+                     const Gates& gates) {
   if (!only_texts(scene)) return;
+  const bool is_clear = findings.empty();
   if (!is_clear && findings.front().label != "unknown") {
-    const bool is_told = scene.oom == nullptr && scene.texts.tracebacks.empty();
-    if (is_told && findings.front().confidence <= kUnsure) weigh_against_known_texts(scene, findings);
+    const bool is_told = std::ranges::any_of(scene.texts.files, is_told_by_somebody);
+    if (is_told && findings.front().confidence <= gates.sure) weigh_against_known_texts(scene, findings, known, gates);
     return;
   }
-  if (is_clear && find_other_failure(scene)) return;  // what failed is known, and is no matter of memory
-  const Likeness likeness = compare_with_known(all_texts(scene.texts));
-  if (likeness.known_words < kFewestToDoubt || (is_clear && likeness.healthy >= healthy_to_clear(scene.texts))) return;
-  const Cause* cause = find_cause(likeness.code);
-  if (cause != nullptr && likeness.known_words >= kFewestToName && likeness.share >= kShareToName &&
-      likeness.healthy < kHealthyToName) {
-    findings.insert(findings.begin(), like_texts_of(*cause, likeness, scene, "no rule tells the cause"));
-  } else if (is_clear) {
-    findings.push_back(unlike_healthy_texts(scene));
+  const Likeness likeness = known.compare(words_compared(scene));
+  if (is_clear) {  // nothing that the rules know of is wrong: then the vote's likeliest cause was none as often as not
+    const bool is_short = likeness.known_words < gates.fewest_to_doubt;
+    if (likeness.known_words >= gates.fewest_to_doubt_short &&
+        likeness.healthy < price_of_all_clear(scene, gates, is_short))
+      findings.push_back(unlike_healthy_texts(scene));
+    return;
   }
+  if (!std::ranges::any_of(scene.texts.files, is_told_by_somebody)) return;
+  if (likeness.known_words >= gates.fewest_to_name && is_told_apart(likeness, gates))
+    name_likeliest(scene, likeness, gates, findings);
 }
 
 }  // namespace vramfit::doctor

@@ -15,7 +15,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// What is no letter of a text file stands as "\x1b".
+// Bytes that are no letters of a text file stand as "\x1b".
 std::string unescaped(std::string text) {
   for (std::size_t at = text.find("\\x1b"); at != std::string::npos; at = text.find("\\x1b"))
     text.replace(at, 4, "\x1b");
@@ -35,23 +35,36 @@ TEST(Likeness, WordsAreThoseThatTheTableWasMadeWith) {
   EXPECT_GT(count, 5);
 }
 
+TEST(Likeness, PiecesAreThoseThatTheTableWasMadeWith) {
+  std::ifstream file(VRAMFIT_SOURCE_DIR "/tests/doctor/likeness_pieces.tsv");
+  std::string line;
+  int count = 0;
+  while (std::getline(file, line)) {
+    const std::size_t tab = line.find('\t');
+    ASSERT_NE(tab, std::string::npos);
+    EXPECT_EQ(joined(pieces_of(line.substr(0, tab))), line.substr(tab + 1));
+    ++count;
+  }
+  EXPECT_GT(count, 5);
+}
+
 TEST(Likeness, ComparesWithPublishedTexts) {
-  const Likeness held = compare_with_known(
-      "nvidia-smi shows that another process of some other user holds 20 GB of the GPU. After kill -9 of the zombie "
-      "python process the memory is free again and my training runs.");
+  const Likeness held = KnownTexts::built_in().compare(
+      "nvidia-smi shows that another process of some other user holds 20 GB of the GPU. When their job has ended the "
+      "memory is free again and my training runs.");
   EXPECT_EQ(held.code, "VF401");
-  EXPECT_GT(held.share, kShareToName);
+  EXPECT_GT(held.share, Gates().share_to_name);
   EXPECT_GT(held.confidence, 0);
   EXPECT_LT(held.confidence, 0.7);
   EXPECT_FALSE(held.words.empty());
-  EXPECT_TRUE(compare_with_known("").words.empty());
-  EXPECT_TRUE(compare_with_known("qzxv").words.empty());
+  EXPECT_TRUE(KnownTexts::built_in().compare("").words.empty());
+  EXPECT_TRUE(KnownTexts::built_in().compare("qzxv").words.empty());
 }
 
 TEST(Likeness, TakesBytesThatAreNoText) {
   std::string bytes;
   for (int i = 0; i < 4096; ++i) bytes += static_cast<char>(i * 7919 >> 3);
-  const Likeness likeness = compare_with_known(bytes + "\xE4\xBD");
+  const Likeness likeness = KnownTexts::built_in().compare(bytes + "\xE4\xBD");
   EXPECT_LE(likeness.share, 1);
 }
 

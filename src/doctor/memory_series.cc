@@ -198,7 +198,7 @@ class SeriesTable {
     return series;
   }
 
-  // What is no longer free is used, by whomever: the most that was free is the measure.
+  // Memory that is no longer free is used, by whomever: the most that was free is the measure.
   static void turn_into_used(MemorySeries& series) {
     double most = 0;
     for (const SeriesPoint& point : series.points) most = std::max(most, point.amount);

@@ -98,6 +98,35 @@ bool messages_share_card(const Scene& scene) {
   return held_by_others && two_ranks;
 }
 
+// A table that shows a program several times on one card, each time with about what the process that failed had, while
+// another card is empty: the job's ranks, of which each was meant to have a card.
+bool table_shows_ranks_on_card(const Scene& scene) {
+  constexpr std::int64_t kSeveral = 3;
+  if (scene.oom == nullptr || !scene.terms.reserved) return false;
+  const Bytes own = scene.terms.reserved->value;
+  const auto is_a_rank = [&](const model::GpuProcess& process) {
+    return process.memory && lowered(process.type) != "g" && process.memory->value + Bytes::mib(64) > own &&
+           process.memory->value < own + Bytes::mib(1700) && process.memory->value < own + own;
+  };
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    const bool has_empty_card = std::ranges::any_of(status.cards, [](const model::GpuCard& card) {
+      return card.used && card.total && share(card.used, card.total) < 0.05;
+    });
+    if (!has_empty_card) continue;
+    for (const model::GpuProcess& one : status.processes) {
+      if (!is_a_rank(one)) continue;
+      const auto alike = std::ranges::count_if(status.processes, [&](const model::GpuProcess& other) {
+        return is_a_rank(other) && other.gpu == one.gpu && other.name == one.name;
+      });
+      const bool has_other = std::ranges::any_of(status.processes, [&](const model::GpuProcess& other) {
+        return other.gpu == one.gpu && lowered(other.type) != "g" && !is_a_rank(other);
+      });
+      if (alike >= kSeveral && !has_other) return true;
+    }
+  }
+  return false;
+}
+
 bool run_shares_card(const Scene& scene) {
   const auto& contexts = scene.runtime().contexts;
   const auto works = [](const model::ContextOnCard& context) {
@@ -128,6 +157,10 @@ bool is_of_host(const Scene& scene, const model::ToldSentence& told) {
     return std::ranges::find(scene.texts.told, of, &model::ToldSentence::of) != scene.texts.told.end();
   };
   if (tells_of(model::ToldOf::kHost) && !tells_of(model::ToldOf::kCard)) return true;
+  // A card that is full kills nobody: what the system ended had filled the host.
+  const bool was_killed =
+      !scene.texts.host_kills.empty() || find_remark(scene, model::SentenceKind::kToldKilled) != nullptr;
+  if (was_killed && scene.oom == nullptr && !tells_of(model::ToldOf::kCard)) return true;
   const bool shows_host = std::ranges::any_of(scene.texts.host, [](const model::HostInfo& info) {
     return info.kind == model::HostTable::kFree || info.kind == model::HostTable::kMeminfo;
   });
@@ -171,7 +204,9 @@ const model::ForeignDump* find_cache_above_weights(const Scene& scene) {
   return is_largest && (weights.count() > 0 || is_multiplied) ? largest : nullptr;
 }
 
-bool ranks_share_card(const Scene& scene) { return messages_share_card(scene) || run_shares_card(scene); }
+bool ranks_share_card(const Scene& scene) {
+  return messages_share_card(scene) || table_shows_ranks_on_card(scene) || run_shares_card(scene);
+}
 
 const model::ForeignDump* find_server_layout(const model::Evidence& texts) {
   const model::ForeignDump* fullest = nullptr;

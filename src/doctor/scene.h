@@ -15,7 +15,7 @@
 
 namespace vramfit::doctor {
 
-// The terms of an OOM message: as printed, and as follows from them (allocator.md: T = reserved + free + outside).
+// The terms of an OOM message: as printed, and as follows from them (T = reserved + free + outside).
 struct Terms {
   Size tried;   // as printed: the segment's size, mostly
   Size tensor;  // what it stands for
@@ -133,7 +133,7 @@ struct Scene {
 // Whether another program's report is one of a failure, and not only of its memory.
 bool says_failure(const model::ForeignDump& dump);
 
-// Where a server of language models lays out the card, in its own words: weights, activations, cache. Null: none did.
+// The words in which a server of language models lays out the card: weights, activations, cache. Null: none did.
 const model::ForeignDump* find_server_layout(const model::Evidence& texts);
 
 // The first remark of a kind; null: none.

@@ -39,10 +39,10 @@ class Stack {
   const StackEntry* in_code(Words words) const;
   const StackEntry* in_function(Words words) const;
   const StackEntry* in_file(Words words) const;
-  // In the user's own frames alone.
+  // Looks in the user's own frames alone.
   const StackEntry* in_own_code(Words words) const;
   const StackEntry* function_is(Words names) const;
-  // Among the `count` innermost frames: what the failing allocation was for.
+  // Looks among the `count` innermost frames: what the failing allocation was for.
   const StackEntry* near_end(Words words, std::size_t count) const;
   const StackEntry* innermost() const { return entries_.empty() ? nullptr : &entries_.back(); }
   const StackEntry* innermost_own() const;

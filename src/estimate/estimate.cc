@@ -31,7 +31,7 @@ Bytes bytes(double count) {
 }
 
 // The bytes of one weight, as it is kept. Four and eight bits come with scales of their own: Dettmers et al. 2023,
-// QLoRA: 0.127 bits a weight with double quantization.
+// QLoRA: 0.127 bits a weight with double quantization, which bitsandbytes does where it is told to.
 double weight_bytes(Numbers numbers) {
   switch (numbers) {
     case Numbers::kFp32:
@@ -56,6 +56,30 @@ std::string millions(std::int64_t count) {
                                  : fmt::format("{:.1f} M", number(count) / 1e6);
 }
 
+struct FrozenWeights {
+  double bytes = 0;
+  std::string how;
+};
+
+// Quantizers take the matrices of attention and MLP. Embeddings, head and norms stay in 16 bits.
+FrozenWeights frozen_weights_of(const TransformerShape& shape, const Request& request) {
+  const std::int64_t all = count_parameters(shape);
+  const Numbers numbers = request.numbers == Numbers::kMixed ? Numbers::kBf16 : request.numbers;
+  const bool is_quantized = request.as_stored || numbers == Numbers::kInt8 || numbers == Numbers::kInt4;
+  if (!is_quantized) return {number(all) * weight_bytes(numbers), millions(all) + " numbers"};
+  const std::int64_t experts = shape.experts > 1 ? count_experts(shape) : 0;
+  const std::int64_t linear = count_linear(shape) - experts;
+  const double bits = request.as_stored ? shape.quantization->linear_bits : 8 * weight_bytes(numbers);
+  const double expert_bits = request.as_stored ? shape.quantization->expert_bits : bits;
+  const double bytes = (number(linear) * bits + number(experts) * expert_bits) / 8;
+  // What the method leaves in 16 bits is told with the rest.
+  constexpr double kWhole = 16;
+  const std::int64_t small = (bits < kWhole ? linear : 0) + (expert_bits < kWhole ? experts : 0);
+  const double least = bits < kWhole ? bits : expert_bits;
+  return {bytes + 2 * number(all - linear - experts),
+          fmt::format("{} of {:.3g} bits, {} of 16", millions(small), least, millions(all - small))};
+}
+
 // One stage of a step, and all that is in memory then.
 struct StageUse {
   std::string name;
@@ -70,7 +94,8 @@ struct StageUse {
 // What training holds, whatever the network is.
 struct Training {
   std::int64_t parameters = 0, trained = 0;
-  double frozen_bytes = 0;   // of weights that are not trained
+  double frozen_bytes = 0;  // of weights that are not trained
+  std::string frozen_how;
   double trained_bytes = 4;  // of one that is
   double buffers = 0;
   double activations = 0, loss = 0;
@@ -82,44 +107,49 @@ void add(StageUse& use, std::string what, double count, std::string how) {
   if (count >= 1) use.parts.push_back({std::move(what), bytes(count), std::move(how)});
 }
 
-void add_standing(StageUse& use, const Training& training, const Wishes& wishes) {
+void add_standing(StageUse& use, const Training& training, const Request& request) {
   const double trained = number(training.trained);
   if (training.frozen_bytes > 0) {
-    add(use, "frozen weights", training.frozen_bytes, millions(training.parameters) + " numbers");
+    add(use, "frozen weights", training.frozen_bytes, training.frozen_how);
     add(use, "trained weights", trained * training.trained_bytes,
         fmt::format("{} x {} bytes", millions(training.trained), training.trained_bytes));
   } else {
     add(use, "weights", trained * training.trained_bytes,
         fmt::format("{} x {} bytes", millions(training.trained), training.trained_bytes));
   }
-  add(use, "optimizer", trained * optimizer_bytes(wishes.optimizer, training.trained_bytes),
+  add(use, "optimizer", trained * optimizer_bytes(request.optimizer, training.trained_bytes),
       "what it keeps of each trained weight");
   add(use, "buffers", training.buffers, "statistics of norms and the like");
 }
 
-std::vector<StageUse> uses_of(const Training& training, const Wishes& wishes) {
+std::vector<StageUse> uses_of(const Training& training, const Request& request) {
   const double trained = number(training.trained), gradients = trained * training.trained_bytes;
   StageUse loss{"at the loss, when backward begins", {}};
-  add_standing(loss, training, wishes);
+  add_standing(loss, training, request);
   if (training.copies_weights)
     add(loss, "weights in 16 bits", 2 * number(training.parameters), "autocast keeps them through the step");
   add(loss, "activations", training.activations, training.of_what);
   add(loss, "logits and loss", training.loss, training.of_what);
   StageUse end{"in the optimizer's step", {}};
-  add_standing(end, training, wishes);
+  add_standing(end, training, request);
   add(end, "gradients", gradients, "as large as the trained weights");
-  if (wishes.optimizer == Optimizer::kAdamW)
+  if (request.optimizer == Optimizer::kAdamW)
     add(end, "optimizer at work", gradients, "a root of each second moment, for all weights at once");
   return {std::move(loss), std::move(end)};
 }
 
-Result<void> check(const TransformerShape& shape, Wishes& wishes) {
-  wishes.sequence = sequence_of(shape, wishes);
-  if (shape.learned_positions > 0 && wishes.sequence > shape.learned_positions) {
+Result<void> check(const TransformerShape& shape, Request& request) {
+  request.sequence = sequence_of(shape, request);
+  if (shape.learned_positions > 0 && request.sequence > shape.learned_positions) {
     return fail(ErrorCode::kUsage, fmt::format("the model takes no sequence longer than {}", shape.learned_positions),
                 "--sequence");
   }
-  if (wishes.task == Task::kTrain && (wishes.numbers == Numbers::kInt8 || wishes.numbers == Numbers::kInt4)) {
+  if (request.task == Task::kTrain && request.as_stored) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("weights that are quantized ({}) are not trained themselves", shape.quantization->method),
+                "--task", "--task lora, --task inference, or --precision mixed for them read back whole");
+  }
+  if (request.task == Task::kTrain && (request.numbers == Numbers::kInt8 || request.numbers == Numbers::kInt4)) {
     return fail(ErrorCode::kUsage, "weights of 8 or 4 bits are not trained themselves", "--precision",
                 "--task lora, or --task inference");
   }
@@ -127,65 +157,66 @@ Result<void> check(const TransformerShape& shape, Wishes& wishes) {
 }
 
 // What is in use at each stage; the fullest of them is the answer.
-Result<std::vector<StageUse>> uses_of(const TransformerShape& shape, const Wishes& wishes, Estimate& answer) {
+Result<std::vector<StageUse>> uses_of(const TransformerShape& shape, const Request& request, Estimate& answer) {
   answer.parameters = count_parameters(shape);
-  const double frozen =
-      number(answer.parameters) * weight_bytes(wishes.numbers == Numbers::kMixed ? Numbers::kBf16 : wishes.numbers);
-  const std::string what = fmt::format("batch {} x {} tokens", wishes.batch, wishes.sequence);
-  if (wishes.task == Task::kInference) {
+  const FrozenWeights frozen_weights = frozen_weights_of(shape, request);
+  const double frozen = frozen_weights.bytes;
+  const std::string what = fmt::format("batch {} x {} tokens", request.batch, request.sequence);
+  if (request.task == Task::kInference) {
     StageUse use{"when the whole sequence is in the cache", {}};
-    add(use, "weights", frozen, millions(answer.parameters) + " numbers");
-    add(use, "KV cache", kv_cache_bytes(shape, wishes), what);
-    add(use, "activations", prefill_bytes(shape, wishes), "reading the prompt at once, " + what);
+    add(use, "weights", frozen, frozen_weights.how);
+    add(use, "KV cache", kv_cache_bytes(shape, request), what);
+    add(use, "activations", prefill_bytes(shape, request), "reading the prompt at once, " + what);
     return std::vector{std::move(use)};
   }
   Training training;
   training.parameters = answer.parameters;
   training.of_what = what;
-  const TransformerBytes activations = training_bytes(shape, wishes);
+  const TransformerBytes activations = training_bytes(shape, request);
   training.activations = activations.kept;
   training.loss = activations.logits;
-  if (wishes.task == Task::kLora) {
-    training.trained = count_lora(shape, wishes.rank);
+  if (request.task == Task::kLora) {
+    training.trained = count_lora(shape, request.rank);
     training.frozen_bytes = frozen;
+    training.frozen_how = frozen_weights.how;
   } else {
     training.trained = answer.parameters;
-    training.trained_bytes = weight_bytes(wishes.numbers);
-    training.copies_weights = wishes.numbers == Numbers::kMixed;
+    training.trained_bytes = weight_bytes(request.numbers);
+    training.copies_weights = request.numbers == Numbers::kMixed;
   }
   answer.trained = training.trained;
-  return uses_of(training, wishes);
+  return uses_of(training, request);
 }
 
-Result<std::vector<StageUse>> uses_of(const MeasuredNetwork& network, const Wishes& wishes, Estimate& answer) {
-  if (wishes.task == Task::kLora) {
+Result<std::vector<StageUse>> uses_of(const MeasuredNetwork& network, const Request& request, Estimate& answer) {
+  if (request.task == Task::kLora) {
     return fail(ErrorCode::kUsage, "LoRA is estimated for transformers with a config.json", "--task", "--task train");
   }
-  if (wishes.numbers == Numbers::kInt8 || wishes.numbers == Numbers::kInt4) {
+  if (request.numbers == Numbers::kInt8 || request.numbers == Numbers::kInt4) {
     return fail(ErrorCode::kUsage, "networks with a name are estimated in fp32, mixed and bf16", "--precision",
                 "--precision mixed");
   }
-  if (wishes.size > 0 && wishes.size < network.least_size) {
+  if (request.size > 0 && request.size < network.least_size) {
     return fail(ErrorCode::kUsage,
-                fmt::format("{} takes no images of {} x {} pixels", network.name, wishes.size, wishes.size), "--size",
+                fmt::format("{} takes no images of {} x {} pixels", network.name, request.size, request.size), "--size",
                 fmt::format("--size {} is the least; it is made for {}", network.least_size, network.size));
   }
   answer.parameters = network.parameters;
-  const bool half = wishes.numbers != Numbers::kFp32;
-  const double size = number(wishes.size > 0 ? wishes.size : network.size) / number(network.size);
-  const double images = number(wishes.batch) * size * size;
+  const bool half = request.numbers != Numbers::kFp32;
+  const double size = number(request.size > 0 ? request.size : network.size) / number(network.size);
+  const double images = number(request.batch) * size * size;
   // cuDNN chooses workspaces by speed: for small networks in FP32 they were seen as large as the activations, and never
   // above a GiB.
   constexpr double kMostWorkspace = 1 << 30;
   answer.convolutions = bytes(std::min(images * number(network.peak_fp32.count()), kMostWorkspace));
-  const std::int64_t side = wishes.size > 0 ? wishes.size : network.size;
+  const std::int64_t side = request.size > 0 ? request.size : network.size;
   Training training;
   training.parameters = training.trained = network.parameters;
-  training.trained_bytes = weight_bytes(wishes.numbers);
+  training.trained_bytes = weight_bytes(request.numbers);
   training.buffers = number(network.buffers.count());
-  training.of_what = fmt::format("batch {} of {} x {}", wishes.batch, side, side);
-  training.copies_weights = wishes.numbers == Numbers::kMixed;
-  if (wishes.task == Task::kInference) {
+  training.of_what = fmt::format("batch {} of {} x {}", request.batch, side, side);
+  training.copies_weights = request.numbers == Numbers::kMixed;
+  if (request.task == Task::kInference) {
     StageUse use{"in the widest layer", {}};
     add(use, "weights", number(network.parameters) * training.trained_bytes, millions(network.parameters) + " numbers");
     add(use, "buffers", training.buffers, "statistics of norms and the like");
@@ -196,15 +227,15 @@ Result<std::vector<StageUse>> uses_of(const MeasuredNetwork& network, const Wish
   }
   answer.trained = network.parameters;
   training.activations = images * number((half ? network.peak_bf16 : network.peak_fp32).count());
-  return uses_of(training, wishes);
+  return uses_of(training, request);
 }
 
-Result<std::vector<StageUse>> uses_of(const model::Network& network, Wishes wishes, Estimate& answer) {
+Result<std::vector<StageUse>> uses_of(const model::Network& network, Request request, Estimate& answer) {
   if (const auto* shape = std::get_if<TransformerShape>(&network)) {
-    if (auto sensible = check(*shape, wishes); !sensible) return std::unexpected(sensible.error());
-    return uses_of(*shape, wishes, answer);
+    if (auto sensible = check(*shape, request); !sensible) return std::unexpected(sensible.error());
+    return uses_of(*shape, request, answer);
   }
-  return uses_of(std::get<MeasuredNetwork>(network), wishes, answer);
+  return uses_of(std::get<MeasuredNetwork>(network), request, answer);
 }
 
 // PyTorch's allocator takes memory in segments and rounds blocks: what it reserves beside tensors, of the runs in
@@ -240,9 +271,9 @@ void place_on(Estimate& answer, const model::Card& card) {
                                               : EstimateVerdict::kTooNear;
 }
 
-Result<Estimate> estimate_one(const model::Network& network, const Wishes& wishes, const model::Card& card) {
+Result<Estimate> estimate_one(const model::Network& network, const Request& request, const model::Card& card) {
   Estimate answer;
-  auto uses = uses_of(network, wishes, answer);
+  auto uses = uses_of(network, request, answer);
   if (!uses) return std::unexpected(uses.error());
   StageUse& fullest = *std::ranges::max_element(*uses, {}, [](const StageUse& use) { return use.total(); });
   answer.fullest_stage = fullest.name;
@@ -255,11 +286,12 @@ Result<Estimate> estimate_one(const model::Network& network, const Wishes& wishe
 }
 
 // Doubles, then halves: memory never falls as the batch grows.
-std::optional<std::int64_t> find_largest_batch(const model::Network& network, Wishes wishes, const model::Card& card) {
+std::optional<std::int64_t> find_largest_batch(const model::Network& network, Request request,
+                                               const model::Card& card) {
   constexpr std::int64_t kMostBatch = std::int64_t{1} << 20;
   const auto fits = [&](std::int64_t batch) {
-    wishes.batch = batch;
-    const auto one = estimate_one(network, wishes, card);
+    request.batch = batch;
+    const auto one = estimate_one(network, request, card);
     return one && one->verdict == EstimateVerdict::kProbablyFits;
   };
   if (!fits(1)) return std::nullopt;
@@ -295,9 +327,9 @@ std::optional<Optimizer> find_optimizer(const std::string& name) {
   return find_named(kAll, name);
 }
 
-std::int64_t sequence_of(const TransformerShape& shape, const Wishes& wishes) {
+std::int64_t sequence_of(const TransformerShape& shape, const Request& request) {
   constexpr std::int64_t kUsual = 2048;
-  if (wishes.sequence > 0) return wishes.sequence;
+  if (request.sequence > 0) return request.sequence;
   return shape.longest > 0 ? std::min(shape.longest, kUsual) : kUsual;
 }
 
@@ -311,6 +343,16 @@ std::int64_t count_parameters(const TransformerShape& shape) {
   return shape.layers * layer + embeddings + shape.hidden;
 }
 
+std::int64_t count_experts(const TransformerShape& shape) {
+  return shape.layers * shape.mlp_matrices * shape.hidden * shape.mlp * shape.experts;
+}
+
+std::int64_t count_linear(const TransformerShape& shape) {
+  const std::int64_t attention = shape.hidden * shape.head_dim * (2 * shape.heads + 2 * shape.kv_heads);
+  const std::int64_t shared = shape.mlp_matrices * shape.hidden * shape.shared_mlp;
+  return shape.layers * (attention + shared) + count_experts(shape);
+}
+
 std::int64_t count_lora(const TransformerShape& shape, std::int64_t rank) {
   const std::int64_t heads = shape.heads * shape.head_dim, kv = shape.kv_heads * shape.head_dim;
   const std::int64_t attention = 2 * (shape.hidden + heads) + 2 * (shape.hidden + kv);
@@ -318,22 +360,22 @@ std::int64_t count_lora(const TransformerShape& shape, std::int64_t rank) {
   return shape.layers * rank * (attention + mlp);
 }
 
-Result<Estimate> estimate(const model::Network& network, const Wishes& wishes, const model::Card& card) {
+Result<Estimate> estimate(const model::Network& network, const Request& request, const model::Card& card) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  for (const auto& [value, option] : {std::pair{wishes.batch, "--batch"},
-                                      {wishes.sequence, "--sequence"},
-                                      {wishes.size, "--size"},
-                                      {wishes.rank, "--rank"}}) {
+  for (const auto& [value, option] : {std::pair{request.batch, "--batch"},
+                                      {request.sequence, "--sequence"},
+                                      {request.size, "--size"},
+                                      {request.rank, "--rank"}}) {
     if (value < 0 || value > kMost || (value == 0 && option == std::string_view("--batch"))) {
       return fail(ErrorCode::kUsage, fmt::format("{} is no sensible number", value), option);
     }
   }
-  if (wishes.numbers == Numbers::kBf16 && wishes.task == Task::kTrain && card.capability.major < 8) {
+  if (request.numbers == Numbers::kBf16 && request.task == Task::kTrain && card.capability.major < 8) {
     return fail(ErrorCode::kUsage, card.name + " has no bfloat16, and training in pure fp16 fails", "--precision",
                 "--precision mixed, which is fp16 there");
   }
-  auto answer = estimate_one(network, wishes, card);
-  if (answer) answer->largest_batch = find_largest_batch(network, wishes, card);
+  auto answer = estimate_one(network, request, card);
+  if (answer) answer->largest_batch = find_largest_batch(network, request, card);
   return answer;
 }
 

@@ -34,7 +34,7 @@ std::optional<Task> find_task(const std::string& name);            // train, lor
 std::optional<Numbers> find_numbers(const std::string& name);      // fp32, mixed, bf16, int8, int4
 std::optional<Optimizer> find_optimizer(const std::string& name);  // adamw, sgd-momentum, sgd
 
-struct Wishes {
+struct Request {
   Task task = Task::kTrain;
   Numbers numbers = Numbers::kMixed;
   Optimizer optimizer = Optimizer::kAdamW;
@@ -42,8 +42,9 @@ struct Wishes {
   std::int64_t sequence = 0;  // of a transformer; 0: 2048, or the longest it takes
   std::int64_t size = 0;      // of images; 0: the network's own
   bool checkpointing = false;
-  std::int64_t rank = 8;  // of LoRA
-  friend bool operator==(const Wishes&, const Wishes&) = default;
+  std::int64_t rank = 8;   // of LoRA
+  bool as_stored = false;  // weights that are not trained stay quantized as the model's file says
+  friend bool operator==(const Request&, const Request&) = default;
 };
 
 struct Part {
@@ -74,14 +75,17 @@ struct Estimate {
 inline constexpr double kUncertainty = 0.2;
 
 // Tokens of one text: those wished for, else 2048 or the longest that the model takes.
-std::int64_t sequence_of(const model::TransformerShape& shape, const Wishes& wishes);
+std::int64_t sequence_of(const model::TransformerShape& shape, const Request& request);
 
 std::int64_t count_parameters(const model::TransformerShape& shape);
+// How many of these are in matrices of attention and MLP, and how many in experts alone.
+std::int64_t count_linear(const model::TransformerShape& shape);
+std::int64_t count_experts(const model::TransformerShape& shape);
 // Numbers that LoRA of this rank adds, on all matrices of attention and MLP.
 std::int64_t count_lora(const model::TransformerShape& shape, std::int64_t rank);
 
 // Refused where it makes no sense: LoRA or a KV cache of a network for images, a sequence longer than the model takes.
-base::Result<Estimate> estimate(const model::Network& network, const Wishes& wishes, const model::Card& card);
+base::Result<Estimate> estimate(const model::Network& network, const Request& request, const model::Card& card);
 
 }  // namespace vramfit::estimate
 

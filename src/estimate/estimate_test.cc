@@ -143,13 +143,13 @@ TEST(Estimate, checkpointing_keeps_what_comes_into_each_layer) {
 }
 
 TEST(Estimate, the_verdict_says_how_sure_it_is) {
-  const Wishes wishes{.batch = 2, .sequence = 1024};
-  EXPECT_EQ(estimate(gpt2(), wishes, card(80))->verdict, EstimateVerdict::kProbablyFits);
-  EXPECT_EQ(estimate(gpt2(), wishes, card(2))->verdict, EstimateVerdict::kProbablyRunsOut);
-  const auto told = estimate(gpt2(), wishes, card(80));
+  const Request request{.batch = 2, .sequence = 1024};
+  EXPECT_EQ(estimate(gpt2(), request, card(80))->verdict, EstimateVerdict::kProbablyFits);
+  EXPECT_EQ(estimate(gpt2(), request, card(2))->verdict, EstimateVerdict::kProbablyRunsOut);
+  const auto told = estimate(gpt2(), request, card(80));
   model::Card exact = card(80);
   exact.memory = told->peak;
-  EXPECT_EQ(estimate(gpt2(), wishes, exact)->verdict, EstimateVerdict::kTooNear);
+  EXPECT_EQ(estimate(gpt2(), request, exact)->verdict, EstimateVerdict::kTooNear);
   EXPECT_LT(told->low, told->peak);
   EXPECT_GT(told->high, told->peak);
 }
@@ -183,7 +183,7 @@ TEST(Estimate, images_grow_with_their_area) {
                                        .activations_bf16 = Bytes::mib(60),
                                        .peak_bf16 = Bytes::mib(70),
                                        .inference_bf16 = Bytes::mib(5)};
-  const auto activations = [&](Wishes wishes) { return part(*estimate(network, wishes, card(80)), "activations"); };
+  const auto activations = [&](Request request) { return part(*estimate(network, request, card(80)), "activations"); };
   EXPECT_EQ(activations({.numbers = Numbers::kFp32, .batch = 4}), Bytes::mib(440));
   EXPECT_EQ(activations({.numbers = Numbers::kFp32, .batch = 4, .size = 448}), Bytes::mib(1760));
   EXPECT_EQ(activations({.task = Task::kInference, .numbers = Numbers::kBf16, .batch = 2}), Bytes::mib(10));

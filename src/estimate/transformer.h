@@ -14,11 +14,11 @@ struct TransformerBytes {
   double logits = 0;  // and what the loss makes of them; with checkpointing one layer, if that is more
 };
 
-TransformerBytes training_bytes(const model::TransformerShape& shape, const Wishes& wishes);
+TransformerBytes training_bytes(const model::TransformerShape& shape, const Request& request);
 
-double kv_cache_bytes(const model::TransformerShape& shape, const Wishes& wishes);
+double kv_cache_bytes(const model::TransformerShape& shape, const Request& request);
 // The widest moment of reading the whole prompt at once.
-double prefill_bytes(const model::TransformerShape& shape, const Wishes& wishes);
+double prefill_bytes(const model::TransformerShape& shape, const Request& request);
 
 }  // namespace vramfit::estimate
 

@@ -1,5 +1,7 @@
 #include "facts/card_facts.h"
 
+#include <vramfit/ledger.h>
+
 #include <algorithm>
 
 #include "liveness/peaks.h"

@@ -2,8 +2,6 @@
 #ifndef VRAMFIT_FACTS_CARD_FACTS_H
 #define VRAMFIT_FACTS_CARD_FACTS_H
 
-#include <vramfit/ledger.h>
-
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,9 +12,11 @@
 #include "liveness/lifetimes.h"
 #include "model/run_result.h"
 
+struct vf_ledger;
+
 namespace vramfit::facts {
 
-// As the virtual card counted it itself, whoever took it.
+// The use that the virtual card counted itself, whoever took it.
 struct AccountedUse {
   base::Bytes occupied, peak;
   std::int64_t refused = 0;              // allocations, for want of memory

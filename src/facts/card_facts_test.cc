@@ -1,6 +1,7 @@
 #include "facts/card_facts.h"
 
 #include <gtest/gtest.h>
+#include <vramfit/ledger.h>
 
 #include <memory>
 

@@ -108,7 +108,7 @@ bool grows(const model::Growth& growth, const TensorGroup& group) {
 // An autograd graph that holds something has no name.
 bool is_named(const TensorGroup& group) { return !group.holder.name.empty(); }
 
-// Of many, such as a list is one of: a few may be the last few.
+// Whether it is one of many, such as a list holds: a few may be the last few.
 bool is_in_a_container(const TensorGroup& group) {
   constexpr std::int64_t kMany = 8;
   return is_named(group) && group.holder.length >= kMany;

@@ -154,7 +154,7 @@ class NoteReader {
   void apply_growth(const notes::Growth& note) {
     if (note.bytes_per_batch.count() <= 0 || note.batches <= 0) return;
     model::GatheredFacts facts;
-    facts.phase = note.phase;
+    facts.phase = note.phase.value_or("");
     facts.variable = note.variable;
     facts.line = note.line;
     facts.per_batch = note.bytes_per_batch;

@@ -11,7 +11,7 @@ namespace {
 using model::AllocationStream;
 using model::StreamBlock;
 
-// Of a call that something else interrupted, one piece at most leaves so much.
+// A piece that leaves so much of a call's bytes is a whole call: one piece of an interrupted call can, at most.
 constexpr double kOfWholeCall = 0.75;
 
 struct Piece {
@@ -24,7 +24,7 @@ const model::StreamPass& metered_pass(const AllocationStream& stream) {
   return stream.passes[std::min<std::size_t>(1, stream.passes.size() - 1)];
 }
 
-// Of its forward.
+// The blocks of the pass's forward.
 Piece blocks_of(const AllocationStream& stream, const model::StreamPass& pass) {
   const auto place = [&](model::StreamTime at) {
     const auto found = std::ranges::lower_bound(stream.blocks, at, {}, &StreamBlock::born);
@@ -33,7 +33,7 @@ Piece blocks_of(const AllocationStream& stream, const model::StreamPass& pass) {
   return {place(pass.begin), place(pass.turn)};
 }
 
-// By module.
+// The pieces of each module.
 std::vector<std::vector<Piece>> find_pieces(const AllocationStream& stream) {
   std::vector<std::vector<Piece>> pieces(stream.modules.size());
   if (stream.passes.empty()) return pieces;
@@ -48,7 +48,8 @@ std::vector<std::vector<Piece>> find_pieces(const AllocationStream& stream) {
   return pieces;
 }
 
-// Of what a piece made, what was there when it ended. A library's work space stays, whoever was the first to need it.
+// The bytes that a piece made and that were there when it ended. A library's work space stays, whoever was the first to
+// need it.
 double bytes_left_by(const AllocationStream& stream, const Piece& piece) {
   const model::StreamTime end = stream.blocks[piece.to - 1].born;
   std::int64_t left = 0;

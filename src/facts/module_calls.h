@@ -15,7 +15,7 @@
 
 namespace vramfit::facts {
 
-// Of one forward of the root, which a pass may have several of.
+// What was read of a module in one forward of the root, which a pass may have several of.
 struct ModuleReading {
   base::Bytes saved;
   std::int64_t calls = 1;

@@ -19,8 +19,8 @@ namespace vramfit::facts {
 // Reads the reach of a run that ended by itself: what stopped one from outside is not in the notes.
 model::Reach read_reach(std::span<const model::Recording> recordings);
 
-// What any process executed of the script's own files, by file: lines, and branches that share a line with their test,
-// by line and column.
+// The code that any process executed of the script's own files, by file: lines, and branches that share a line with
+// their test, by line and column.
 struct Executed {
   std::map<std::string, std::set<int>, std::less<>> lines;
   std::map<std::string, std::set<std::pair<int, int>>, std::less<>> parts;

@@ -2,12 +2,15 @@
 #ifndef VRAMFIT_FACTS_RECORDINGS_H
 #define VRAMFIT_FACTS_RECORDINGS_H
 
+#include <cstdint>
 #include <vector>
 
 #include "facts/run_facts.h"
 #include "model/recording.h"
 
 namespace vramfit::facts {
+
+inline constexpr std::uint8_t kHostDevice = 255;  // vf_record::device of what belongs to no card, as a step
 
 const std::vector<model::Recording>& recordings_of(const RunFacts& facts);
 

@@ -1,5 +1,7 @@
 #include "facts/run_facts.h"
 
+#include <vramfit/ledger.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -32,6 +34,8 @@ RunFactsPtr gather(std::vector<model::Recording> recordings, const vf_ledger* le
   facts.histories = liveness::build_histories(recordings);
   facts.told = read_told(recordings);
   if (ledger != nullptr) add_ledger_notes(*ledger, facts.told);
+  const auto cards = ledger != nullptr && ledger->card_count > 0 ? static_cast<int>(ledger->card_count) : VF_MAX_CARDS;
+  add_unknown_cards(recordings, cards, facts.told);
   sort_losses(facts.told);
   facts.executed = read_executed(recordings);
   facts.reach = read_reach(recordings);

@@ -12,8 +12,6 @@
 #ifndef VRAMFIT_FACTS_RUN_FACTS_H
 #define VRAMFIT_FACTS_RUN_FACTS_H
 
-#include <vramfit/ledger.h>
-
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -32,6 +30,8 @@
 #include "model/job.h"
 #include "model/reach.h"
 #include "model/runtime_evidence.h"
+
+struct vf_ledger;
 
 namespace vramfit::facts {
 
@@ -54,7 +54,7 @@ struct RunFacts {
   std::optional<model::ModuleTable> module_table(const liveness::OperatorSeconds& seconds) const;
 
  private:
-  // What all of it was made of, which only this room reads (recordings.h).
+  // The recordings that all of it was made of, which only this room reads (recordings.h).
   std::shared_ptr<const std::vector<model::Recording>> recordings_;
   friend const std::vector<model::Recording>& recordings_of(const RunFacts& facts);
   friend std::shared_ptr<const RunFacts> gather(std::vector<model::Recording> recordings, const vf_ledger* ledger);
@@ -65,7 +65,7 @@ using RunFactsPtr = std::shared_ptr<const RunFacts>;
 // What the recorder and the hooks left in a run's folder. `ledger`: of its virtual cards; null on a real card.
 base::Result<RunFactsPtr> read_facts(const std::filesystem::path& run_folder, const vf_ledger* ledger = nullptr);
 
-// Of a run that left nothing.
+// The facts of a run that left nothing.
 RunFactsPtr no_facts();
 
 }  // namespace vramfit::facts

@@ -14,7 +14,7 @@
 namespace vramfit::facts {
 namespace {
 
-// Of one process: segments of the driver's, and blocks cut from them that never overlap.
+// One process: segments of the driver's, and blocks cut from them that never overlap.
 class Program {
  public:
   Program(std::mt19937_64& random, std::int64_t process) : random_(random), now_(process) {}

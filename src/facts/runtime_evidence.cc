@@ -147,7 +147,7 @@ void measure_card(std::span<const Recording> recordings, std::span<const Process
 // The hooks saw peaks rise round after round, and the recording does not show what of it stays.
 void add_noted_growth(std::span<const Recording> recordings, RuntimeEvidence& evidence) {
   const bool is_noted = std::ranges::any_of(recordings, [](const Recording& recording) {
-    return std::ranges::any_of(recording.notes.growth, [](const auto& growth) { return growth.phase.empty(); });
+    return std::ranges::any_of(recording.notes.growth, [](const auto& growth) { return !growth.phase; });
   });
   const bool is_known =
       std::ranges::any_of(evidence.growth, [](const auto& growth) { return growth.phase == model::phase::kTrain; });

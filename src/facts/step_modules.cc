@@ -163,7 +163,7 @@ class PartFinder {
     if (std::erase_if(parts_, is_dropped) > 0) order();
   }
 
-  // What comes after a module: its next sibling, or what comes after the module around it.
+  // Sets the module that comes after each: its next sibling, or what comes after the module around it.
   void set_next() {
     std::map<int, EventIndex> next;  // sibling's begin, by parent
     for (Part& part : parts_) part.next = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "facts/recordings.h"
 #include "model/recording.h"
 
 namespace vramfit::facts {
@@ -15,7 +16,6 @@ namespace {
 // A tensor is written once and read about twice: by the next operator and in backward.
 constexpr double kTouchesPerByte = 3;
 
-constexpr std::uint8_t kHost = 255;  // steps belong to no card
 // cudaMemcpyKind
 constexpr int kToCard = 1, kToHost = 2, kWithinCard = 3;
 // The share of a step's launches that must be known; with fewer, allocations tell more.
@@ -31,7 +31,7 @@ using model::OperatorWork;
 class StepCount {
  public:
   void add(const vf_record& record);
-  // Without operators where a product's shape, or what most launches touch, is not known.
+  // The work, without operators where a product's shape, or what most launches touch, is not known.
   model::StepWork work() const;
   bool is_empty() const { return total_macs(sums_) <= 0 && sums_.other_bytes <= 0; }
 
@@ -135,12 +135,12 @@ std::map<int, model::StepWork> count_step_work(std::span<const model::Recording>
   for (const model::Recording& recording : recordings) {
     std::map<int, StepsOfCard> cards;
     for (const vf_record& record : recording.records) {
-      if (record.phase == VF_PHASE_TRAIN && record.device != kHost) cards[record.device];
+      if (record.phase == VF_PHASE_TRAIN && record.device != kHostDevice) cards[record.device];
     }
     for (const vf_record& record : recording.records) {
       if (record.phase != VF_PHASE_TRAIN) continue;
       for (auto& [device, steps] : cards) {
-        if (record.device == device || record.device == kHost) steps.add(record);
+        if (record.device == device || record.device == kHostDevice) steps.add(record);
       }
     }
     for (auto& [device, steps] : cards) {

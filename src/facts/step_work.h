@@ -13,8 +13,8 @@ struct Recording;
 
 namespace vramfit::facts {
 
-// By device: the work of the last whole step, as the first ones create optimizer state and try algorithms. Where no
-// step came to its end: of what was done of one.
+// The work of each device's last whole step, as the first ones create optimizer state and try algorithms. Where no step
+// came to its end: what was done of one.
 std::map<int, model::StepWork> count_step_work(std::span<const model::Recording> recordings);
 
 }  // namespace vramfit::facts

@@ -1,6 +1,7 @@
 #include "facts/told.h"
 
 #include <fmt/format.h>
+#include <vramfit/ledger.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "facts/recordings.h"
 #include "model/data_loss.h"
 #include "model/recording.h"
 
@@ -81,7 +83,7 @@ void apply_process(const notes::Process& process, Told& into) {
   }
 }
 
-// Of the errors of several processes the first counts. That of a launcher counts only if none of its ranks told one.
+// The first of several processes' errors counts. That of a launcher counts only if none of its ranks told one.
 void apply_error(const notes::Error& error, Told& into) {
   into.failed_after_read |= error.after_read;
   if (!into.error || std::ranges::find(kLaunchersErrors, into.error->type) != kLaunchersErrors.end()) {
@@ -159,7 +161,7 @@ void apply_notes_of_process(const Notes& notes, Told& into) {
   for (const auto& plan : notes.plan_refused) into.plan_refused.push_back({plan.id, plan.text});
   for (const auto& read : notes.data_read) add_data_read(into, {read.what, read.line, read.count, read.is_branch});
   for (const auto& growth : notes.growth) {
-    if (!growth.phase.empty()) add_remark(into.warnings, growth.text, 1);  // others are judged: liveness/growth
+    if (growth.phase) add_remark(into.warnings, growth.text, 1);  // others are judged: liveness/growth
   }
   for (const auto& values : notes.values) add_remark(into.assumed, values.text, 1);
   for (const auto& assumed : notes.assumed) add_remark(into.assumed, assumed.text, 1);
@@ -216,6 +218,15 @@ void add_ledger_notes(const vf_ledger& ledger, Told& into) {
       default:
         break;
     }
+  }
+}
+
+void add_unknown_cards(std::span<const Recording> recordings, int cards, Told& into) {
+  for (const Recording& recording : recordings) {
+    const auto count = std::ranges::count_if(recording.records, [&](const vf_record& record) {
+      return record.kind != 0 && record.device >= cards && record.device != kHostDevice;
+    });
+    if (count > 0) add_loss(into, LossKind::kRecordCardUnknown, "", count);
   }
 }
 

@@ -2,8 +2,6 @@
 #ifndef VRAMFIT_FACTS_TOLD_H
 #define VRAMFIT_FACTS_TOLD_H
 
-#include <vramfit/ledger.h>
-
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +9,8 @@
 
 #include "model/data_loss.h"
 #include "model/run_result.h"
+
+struct vf_ledger;
 
 namespace vramfit::model {
 struct Recording;
@@ -52,6 +52,8 @@ struct Told {
 Told read_told(std::span<const model::Recording> recordings);
 
 void add_ledger_notes(const vf_ledger& ledger, Told& into);
+// Events of cards beyond the first `cards`.
+void add_unknown_cards(std::span<const model::Recording> recordings, int cards, Told& into);
 
 // The worst first.
 void sort_losses(Told& into);

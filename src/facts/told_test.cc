@@ -1,6 +1,7 @@
 #include "facts/told.h"
 
 #include <gtest/gtest.h>
+#include <vramfit/ledger.h>
 
 #include <cstring>
 
@@ -143,15 +144,15 @@ TEST(LedgerNotes, each_kind_has_its_place) {
 
 TEST(Losses, of_all_processes_are_counted_by_kind_the_worst_first) {
   std::vector<model::Recording> recordings(2);
-  recordings[0].unread = {{"note_without_kind", {model::LossSeverity::kInfo, 9}},
+  recordings[0].unread = {{"note_without_kind", {model::LossSeverity::kDataLost, 9}},
                           {"record_unfinished", {model::LossSeverity::kDataLost, 1}}};
   recordings[1].unread = {{"record_unfinished", {model::LossSeverity::kDataLost, 2}},
                           {"record_phase_unknown", {model::LossSeverity::kWrongAnswerPossible, 1}}};
   Told told = read_told(recordings);
   sort_losses(told);
   EXPECT_EQ(told.losses, (std::vector<model::DataLoss>{{model::LossKind::kRecordPhaseUnknown, 1, ""},
-                                                       {model::LossKind::kRecordUnfinished, 3, ""},
-                                                       {model::LossKind::kNoteWithoutKind, 9, ""}}));
+                                                       {model::LossKind::kNoteWithoutKind, 9, ""},
+                                                       {model::LossKind::kRecordUnfinished, 3, ""}}));
 }
 
 TEST(Losses, are_told_by_notes_and_by_the_ledger) {

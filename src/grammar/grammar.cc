@@ -78,8 +78,11 @@ std::string explain_mistyped(const VerbGrammar& all, const std::vector<std::stri
     }
     const std::string name = name_part(word);
     const OptionGrammar* option = find_option(*verb, name);
-    // "-j4" is -j with its value, and "-1" a number.
+    // "-j4" is -j with its value, and "-1" a number; "-gpu" is neither.
     const bool is_short = word.size() > 1 && word[1] != '-';
+    if (option == nullptr && is_short && word.size() > 2 && find_option(*verb, "-" + name) != nullptr) {
+      return fmt::format("there is no option {} of {}; did you mean -{}?", name, verb->name, name);
+    }
     if (option == nullptr && is_short) continue;
     if (option == nullptr) {
       const std::string of = verb == &all ? "" : fmt::format(" of {}", verb->name);

@@ -8,7 +8,7 @@
 
 namespace vramfit::grammar {
 
-// What a value of an option is.
+// The kind of value that an option takes.
 enum class Value { kText, kWord, kWords, kCard, kRun, kRunOrFile, kFile };
 
 struct OptionGrammar {

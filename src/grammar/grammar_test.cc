@@ -24,6 +24,7 @@ TEST(Grammar, a_mistyped_verb_gets_its_nearest) {
 
 TEST(Grammar, a_mistyped_option_gets_its_nearest) {
   EXPECT_EQ(explain_mistyped(small(), {"run", "--gup", "t4"}), "there is no option --gup of run; did you mean --gpu?");
+  EXPECT_EQ(explain_mistyped(small(), {"run", "-gpu", "t4"}), "there is no option -gpu of run; did you mean --gpu?");
   EXPECT_EQ(explain_mistyped(small(), {"run", "--gpus=t4"}), "there is no option --gpus of run; did you mean --gpu?");
   EXPECT_EQ(explain_mistyped(small(), {"--vresion"}), "there is no option --vresion; did you mean --version?");
 }

@@ -11,7 +11,6 @@
 namespace vramfit::history {
 
 using model::Comparison;
-using model::Peaks;
 using model::StoredRun;
 
 namespace {
@@ -57,10 +56,10 @@ void add_phases(Comparison& comparison) {
       const std::string what = several ? fmt::format("card {}, {}", phase.device, phase.name) : phase.name;
       auto row = std::ranges::find(comparison.phases, what, &model::ComparedNumber::what);
       if (row == comparison.phases.end()) {
-        comparison.phases.push_back({what, std::vector<std::optional<Peaks>>(comparison.runs.size())});
+        comparison.phases.push_back({what, std::vector<std::optional<base::Bytes>>(comparison.runs.size())});
         row = std::prev(comparison.phases.end());
       }
-      row->peaks[i] = phase.peaks;
+      row->peaks[i] = phase.peaks.device;
     }
   }
 }
@@ -85,7 +84,7 @@ Comparison compare(std::vector<StoredRun> runs) {
   add_difference(comparison, "host", [](const StoredRun& run) { return run.start.host; });
   add_difference(comparison, "vramfit", [](const StoredRun& run) { return run.start.version; });
   add_difference(comparison, "verdict", [](const StoredRun& run) { return run.end.verdict; });
-  for (const StoredRun& run : comparison.runs) comparison.peaks.push_back(fullest_peaks(run));
+  for (const StoredRun& run : comparison.runs) comparison.peaks.push_back(fullest_peak(run));
   add_phases(comparison);
   return comparison;
 }

@@ -32,7 +32,8 @@ class History {
   // Whole runs: these, in this order, or with none named all that the filter takes, oldest first.
   base::Result<std::vector<model::StoredRun>> load(const std::vector<std::int64_t>& numbers,
                                                    const model::RunFilter& filter);
-  // For ReportRequest: what can't be looked up is told like what is not there. Lives no longer than the history.
+  // The lookup for ReportRequest: what can't be looked up is told like what is not there. Lives no longer than the
+  // history.
   FindRun find_run();
   base::Result<Imported> import_file(const std::string& file);
 

@@ -29,12 +29,13 @@ model::StoredRun some_run(std::int64_t number, std::int64_t peak_mib) {
   run.end.verdict = "fits";
   run.end.wall_seconds = 1.5;
   run.end.result = "{\"a\": 1}\n";
-  model::DeviceResult device;
+  model::CardFigures device;
   device.name = "NVIDIA GeForce RTX 3060";
   device.total = Bytes::gib(12);
-  device.peaks = {Bytes::mib(peak_mib), Bytes::mib(peak_mib), Bytes::mib(peak_mib)};
+  const Bytes peak = Bytes::mib(peak_mib);
+  device.allocated = device.reserved = device.device = peak;
   run.end.devices = {device};
-  run.end.phases = {{.name = "train", .peaks = device.peaks, .steps = 3}};
+  run.end.phases = {{.name = "train", .peaks = {peak, peak, peak}, .steps = 3}};
   run.end.findings = {{"VF101", "capacity_exceeded", "too much"}};
   run.tags = {"a", "b"};
   run.note = "a note";
@@ -88,7 +89,12 @@ TEST(Compare, a_phase_that_one_run_lacks_is_not_zero) {
   const model::Comparison comparison = compare({some_run(1, 100), other});
   ASSERT_EQ(comparison.phases.size(), 2U);
   EXPECT_FALSE(comparison.phases[1].peaks[0]);
-  EXPECT_EQ(comparison.phases[1].peaks[1]->device, Bytes::mib(7));
+  EXPECT_EQ(comparison.phases[1].peaks[1], Bytes::mib(7));
+}
+
+TEST(RunBook, a_fit_is_noted_with_the_code_that_it_ends_with) {
+  EXPECT_EQ(summarize(model::FitResult{.verdict = model::FitVerdict::kNothingFits}, "{}").exit_code, 1);
+  EXPECT_EQ(summarize(model::FitResult{.verdict = model::FitVerdict::kFitsAlready}, "{}").exit_code, 0);
 }
 
 class JobIdentityTest : public ::testing::Test {

@@ -63,7 +63,7 @@ model::GitState read_git(const fs::path& folder) {
   const base::TemporaryFile answer("git");
   if (!answer) return {};
   base::Launch launch;
-  // Without optional locks: nothing in the user's repository is touched.
+  // Optional locks are left out: nothing in the user's repository is touched.
   launch.argv = {"git",    "--no-optional-locks", "-C",       folder.string(),
                  "status", "--porcelain=v2",      "--branch", "--untracked-files=no"};
   launch.environment = base::current_environment();

@@ -16,6 +16,7 @@ using base::Result;
 namespace {
 
 constexpr std::int64_t kKeptRuns = 2000;
+constexpr std::string_view kInterrupted = "interrupted";
 
 std::int64_t kept_runs() {
   const std::string text = base::value_of(base::current_environment(), "VRAMFIT_KEEP_RUNS");
@@ -85,15 +86,15 @@ std::string RunBook::uuid() {
 
 model::RunEnd summarize(const model::RunResult& result, std::string json) {
   model::RunEnd end;
-  end.verdict = to_string(result.verdict);
+  end.verdict =
+      result.interrupted && result.verdict == model::Verdict::kFailed ? kInterrupted : to_string(result.verdict);
   end.reason = result.oom ? result.oom->message : result.reason;
   end.exit_code = result.exit_code;
   end.wall_seconds = result.wall_seconds;
   end.torch = result.torch;
   end.cuda = result.cuda;
   end.python = result.python;
-  end.devices = result.devices;
-  for (model::DeviceResult& device : end.devices) device.needs.reset();  // is in the JSON
+  end.devices = model::figures_of(result);
   end.phases = result.phases;
   end.result = std::move(json);
   return end;
@@ -103,14 +104,18 @@ model::RunEnd summarize(const model::FitResult& result, std::string json) {
   model::RunEnd end = summarize(result.as_is, std::move(json));
   end.verdict = to_string(result.verdict);
   end.reason = result.reason;
-  end.exit_code = 0;
+  using enum model::FitVerdict;
+  end.exit_code = result.verdict == kPlanFits || result.verdict == kFitsAlready ? 0 : 1;
   end.wall_seconds = result.seconds;
   if (result.plans.empty() || !result.plans.front().proven) return end;
   const model::PlanRow& best = result.plans.front();
   end.reason = best.plan.name;
   end.phases.clear();  // they are those of the job as it is
-  for (model::DeviceResult& device : end.devices) {
-    if (device.index == result.card_index) device.peaks = *best.proven;
+  for (model::CardFigures& device : end.devices) {
+    if (device.index != result.card_index) continue;
+    device.allocated = best.proven->allocated;
+    device.reserved = best.proven->reserved;
+    device.device = best.proven->device;
   }
   return end;
 }

@@ -39,7 +39,7 @@ class RunBook {
   std::int64_t number_ = 0;
 };
 
-// What the history keeps of a result. `json` is what --json writes.
+// The parts of a result that the history keeps. `json` is what --json writes.
 model::RunEnd summarize(const model::RunResult& result, std::string json);
 // Summarizes a search: the best plan's peaks where there is one, else those of the job as it is.
 model::RunEnd summarize(const model::FitResult& result, std::string json);

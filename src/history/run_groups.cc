@@ -36,7 +36,7 @@ std::string job_title(const StoredRun& run) {
 
 PeakPoint point_of(const StoredRun& run) {
   PeakPoint point{.number = run.number, .peak = {}, .ran_out = run.end.verdict == "out_of_memory"};
-  if (const auto peaks = fullest_peaks(run)) point.peak = peaks->device;
+  point.peak = fullest_peak(run);
   return point;
 }
 

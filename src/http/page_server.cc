@@ -147,7 +147,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                             [self = shared_from_this()](Problem problem, std::size_t) { self->write(problem); });
   }
 
-  // From any thread.
+  // May be called from any thread.
   void end() {
     asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.cancel(); });
   }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "ingest/stored_fields.h"
 
@@ -23,16 +25,29 @@ model::Peaks read_row_peaks(const json& row) {
           Bytes(whole<std::int64_t>(row.at("peak_device_bytes")))};
 }
 
-model::DeviceResult read_row_device(const json& row) {
-  model::DeviceResult device;
+model::CardFigures read_row_device(const json& row) {
+  const auto bytes = [&](const char* key) {
+    const json& value = row.at(key);
+    return value.is_null() ? std::nullopt : std::optional(Bytes(whole<std::int64_t>(value)));
+  };
+  model::CardFigures device;
   device.index = whole<int>(row.at("index"));
   device.name = row.at("name").get<std::string>();
-  device.total = Bytes(whole<std::int64_t>(row.at("total_bytes")));
-  device.context = Bytes(whole<std::int64_t>(row.at("context_bytes")));
-  device.libraries = Bytes(whole<std::int64_t>(row.at("library_bytes")));
+  device.total = bytes("total_bytes");
+  device.context = bytes("context_bytes");
+  device.libraries = bytes("library_bytes");
   device.retries = whole<std::int64_t>(row.at("allocation_retries"));
-  device.peaks = read_row_peaks(row);
+  device.allocated = bytes("peak_allocated_bytes");
+  device.reserved = bytes("peak_reserved_bytes");
+  device.device = bytes("peak_device_bytes");
   return device;
+}
+
+// Earlier versions wrote 0 for what nothing had measured: of a run none of whose cards was used all figures.
+void forget_figures(std::vector<model::CardFigures>& cards) {
+  for (model::CardFigures& card : cards) {
+    card = {.name = std::move(card.name), .index = card.index, .total = card.total, .retries = card.retries};
+  }
 }
 
 model::RunStart read_start(const json& run) {
@@ -63,6 +78,8 @@ model::RunEnd read_end(const json& run) {
   end.cuda = run.at("cuda").get<std::string>();
   end.python = run.at("python").get<std::string>();
   for (const json& row : run.at("devices")) end.devices.push_back(read_row_device(row));
+  const auto is_used = [](const model::CardFigures& card) { return card.device && card.device->count() > 0; };
+  if (std::ranges::none_of(end.devices, is_used)) forget_figures(end.devices);
   for (const json& row : run.at("phases")) {
     end.phases.push_back({.name = row.at("name").get<std::string>(),
                           .device = whole<int>(row.at("device")),

@@ -71,8 +71,8 @@ bool only_encodes(const std::string& kind) {
   return std::ranges::find(kEncoders, kind) != std::end(kEncoders);
 }
 
-// Beside those of has_plain_mlp and only_encodes: decoders of RMSNorm and a gated MLP, whose tensors were seen in runs
-// or whose builds are told to be the same.
+// Known beside those of has_plain_mlp and only_encodes: decoders of RMSNorm and a gated MLP, whose tensors were seen in
+// runs or whose builds are told to be the same.
 bool is_known(const std::string& kind) {
   constexpr std::string_view kDecoders[] = {
       "llama",   "mistral",  "mixtral",   "ministral", "ministral3", "qwen2",   "qwen3",   "qwen2_moe",  "qwen3_moe",
@@ -109,7 +109,7 @@ const json& text_part(const json& config) {
   return config;
 }
 
-// Of a model that also sees or hears: its other parts.
+// The other parts of a model that also sees or hears.
 std::vector<std::string> other_parts(const json& all, const json& text) {
   std::vector<std::string> parts;
   for (auto field = all.begin(); &all != &text && field != all.end(); ++field) {
@@ -142,7 +142,8 @@ bool is_compared(const json& config) {
           text->contains("projection_size"));
 }
 
-// What is no stack of plain attention and MLP, by the fields that only such networks have; empty: nothing tells.
+// The build of a network that is no stack of plain attention and MLP, by the fields that only such networks have;
+// empty: nothing tells.
 std::string other_build(const json& config) {
   if (flag(config, "is_encoder_decoder", false)) return "an encoder and a decoder (is_encoder_decoder)";
   // Fields that such networks alone have; is_encoder_decoder may be left to the class.
@@ -172,6 +173,34 @@ void read_experts(const json& config, TransformerShape& shape) {
   shape.shared_mlp = number(config, {"shared_expert_intermediate_size"})
                          .value_or(number(config, {"n_shared_experts"}).value_or(0) * width);
   shape.mlp = width;
+}
+
+// A value for each weight, and for each group of them a scale in 16 bits and where the range begins in as many bits.
+double grouped_bits(double bits, double group) { return group > 0 ? bits + (16 + bits) / group : bits; }
+
+// The bits of Hugging Face's quantizers, by what their files say. None: the method is not known here.
+std::optional<model::Quantization> read_quantization(const json& config) {
+  model::Quantization kept{.method = text_of(config, "quant_method")};
+  const auto bits = static_cast<double>(number(config, {"bits", "w_bit"}).value_or(4));
+  const auto group = static_cast<double>(number(config, {"group_size", "q_group_size"}).value_or(0));
+  if (kept.method.empty() && (config.contains("load_in_4bit") || config.contains("load_in_8bit"))) {
+    kept.method = "bitsandbytes";
+  }
+  if (kept.method == "bitsandbytes") {
+    constexpr double kScales = 0.5, kDoubleScales = 0.127;  // Dettmers et al. 2023, QLoRA: of blocks of 64
+    const bool is_four = flag(config, "load_in_4bit", false);
+    const double scales = flag(config, "bnb_4bit_use_double_quant", false) ? kDoubleScales : kScales;
+    kept.linear_bits = kept.expert_bits = is_four ? 4 + scales : 8;
+  } else if (kept.method == "gptq" || kept.method == "awq") {
+    kept.linear_bits = kept.expert_bits = grouped_bits(bits, group);
+  } else if (kept.method == "fp8" || kept.method == "fbgemm_fp8") {
+    kept.linear_bits = kept.expert_bits = 8;
+  } else if (kept.method == "mxfp4") {
+    kept.expert_bits = 4.25;  // a scale of 8 bits for 32 weights; attention is not quantized
+  } else {
+    return std::nullopt;
+  }
+  return kept;
 }
 
 std::string missing_of(const TransformerShape& shape) {
@@ -233,6 +262,17 @@ Result<TransformerShape> parse_model_config(std::string_view text, std::string_v
   if (plain && shape.kind != "gpt_neox" && shape.kind != "falcon" && shape.kind != "bloom" && shape.kind != "phi" &&
       shape.kind != "starcoder2" && shape.kind != "gptj") {
     shape.learned_positions = shape.longest;
+  }
+  const auto quantized = all.find("quantization_config");
+  if (quantized != all.end() && quantized->is_object()) {
+    shape.quantization = read_quantization(*quantized);
+    if (!shape.quantization) {
+      return fail(
+          ErrorCode::kUsage,
+          fmt::format("its weights are quantized by \"{}\" (quantization_config), whose bits are not known here",
+                      text_of(*quantized, "quant_method")),
+          std::string(name), "a run tells: vramfit run --gpu CARD -- python infer.py");
+    }
   }
   shape.tied_embeddings = flag(config, "tie_word_embeddings", plain || shape.kind.starts_with("gemma"));
   return shape;

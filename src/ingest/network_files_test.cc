@@ -7,7 +7,7 @@ namespace {
 
 using model::TransformerShape;
 
-// As their makers publish them, cut to what is read.
+// Configurations as their makers publish them, cut to what is read.
 constexpr std::string_view kLlama = R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
   "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
   "max_position_embeddings": 131072, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/number_names.h"
+
 namespace vramfit::ingest {
 
 using model::Notes;
@@ -63,6 +65,14 @@ bool read(const json& from, base::Bytes& into, UnreadFields& unread) {
   if (is_whole(from)) bytes = from.get<std::int64_t>();
   if (bytes < 0 || bytes > kMostBytes) return ++unread.count, false;
   into = base::Bytes(bytes);
+  return true;
+}
+
+bool read(const json& from, notes::PhaseName& into, UnreadFields& unread) {
+  const auto* name = from.get_ptr<const std::string*>();
+  if (name == nullptr || std::ranges::find(model::kPhaseNames, *name) == model::kPhaseNames.end())
+    return ++unread.count, false;
+  into.assign(*name);
   return true;
 }
 

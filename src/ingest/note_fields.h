@@ -34,6 +34,7 @@ bool read(const nlohmann::json& from, std::uint64_t& into, UnreadFields& unread)
 bool read(const nlohmann::json& from, bool& into, UnreadFields& unread);
 bool read(const nlohmann::json& from, double& into, UnreadFields& unread);  // "nan", "inf", "-inf": no number
 bool read(const nlohmann::json& from, base::Bytes& into, UnreadFields& unread);
+bool read(const nlohmann::json& from, model::notes::PhaseName& into, UnreadFields& unread);
 bool read(const nlohmann::json& from, model::notes::Scalar& into, UnreadFields& unread);
 
 // A text that is one of a few words, of which the first stands for none: any other is a value of another type.

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "model/number_names.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -52,6 +55,18 @@ TEST(NoteFields, a_word_that_is_none_of_the_fields_is_counted_and_left_out) {
   const model::Notes cut = read_one({{"kind", "cut"}, {"what", "steps"}, {"text", "x"}}, unread);
   EXPECT_EQ(cut.cut.at(0).what, model::notes::CutKind::kSteps);
   EXPECT_EQ(unread.count, 3);
+}
+
+TEST(NoteFields, a_phase_that_nobody_knows_is_counted_and_left_out) {
+  UnreadFields unread;
+  const auto phase_in = [&](const char* phase) {
+    return read_one({{"kind", "oom"}, {"message", "m"}, {"phase", phase}}, unread).oom.at(0).phase;
+  };
+  EXPECT_EQ(phase_in("validate"), model::phase::kValidate);
+  const auto known = unread.count;
+  EXPECT_EQ(phase_in("vaildate"), "");
+  EXPECT_EQ(unread.count, 2 * known + 1);
+  EXPECT_NE(std::ranges::find(unread.names, "phase"), unread.names.end());
 }
 
 TEST(NoteFields, a_field_without_a_default_that_is_missing_is_counted_by_name) {

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/nearest_word.h"
+#include "ingest/plan_changes.h"
 #include "model/plan_schema.h"
 
 namespace vramfit::ingest {
@@ -187,6 +188,17 @@ std::string plan_to_json(const model::Plan& plan) {
   return whole.dump(2) + "\n";
 }
 
+base::Result<std::vector<model::Change>> parse_changes(const json& techniques, std::string_view name) {
+  if (!techniques.is_array()) return corrupt("a plan has a list \"techniques\"", name);
+  std::vector<model::Change> changes;
+  for (std::size_t i = 0; i < techniques.size(); ++i) {
+    auto change = parse_change(techniques[i], fmt::format("{}: techniques[{}]", name, i));
+    if (!change) return std::unexpected(change.error());
+    changes.push_back(std::move(*change));
+  }
+  return changes;
+}
+
 base::Result<model::Plan> parse_plan(std::string_view text, std::string_view name,
                                      std::span<const model::TechniqueSchema> schema) {
   const auto parsed = parse_text(text, name);
@@ -195,23 +207,22 @@ base::Result<model::Plan> parse_plan(std::string_view text, std::string_view nam
   const auto version = parse_version(root, name, model::newest_plan_version(schema));
   if (!version) return std::unexpected(version.error());
   if (auto known = check_keys(root, name); !known) return std::unexpected(known.error());
-  const auto techniques = root.find("techniques");
-  if (techniques == root.end() || !techniques->is_array()) return corrupt("a plan has a list \"techniques\"", name);
+  auto changes = parse_changes(root.value("techniques", json()), name);
+  if (!changes) return std::unexpected(changes.error());
   model::Plan plan;
   if (const auto title = root.find("name"); title != root.end()) {
     if (!title->is_string()) return corrupt("a plan's \"name\" is a text", name);
     plan.name = *title;
   }
-  for (std::size_t i = 0; i < techniques->size(); ++i) {
-    auto change = parse_change((*techniques)[i], fmt::format("{}: techniques[{}]", name, i));
-    if (!change) return std::unexpected(change.error());
-    if (const int needed = model::needed_plan_version({"", {*change}}, schema); needed > *version) {
+  for (std::size_t i = 0; i < changes->size(); ++i) {
+    const model::Change& change = (*changes)[i];
+    if (const int needed = model::needed_plan_version({"", {change}}, schema); needed > *version) {
       return corrupt(fmt::format("{} as it stands here came with version {} of plans, and this one says {}",
-                                 change->technique, needed, *version),
+                                 change.technique, needed, *version),
                      fmt::format("{}: techniques[{}]", name, i));
     }
-    plan.changes.push_back(std::move(*change));
   }
+  plan.changes = std::move(*changes);
   return plan;
 }
 

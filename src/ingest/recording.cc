@@ -49,17 +49,32 @@ std::span<const vf_record> without_unused_tail(std::span<const vf_record> record
   return records.first(used);
 }
 
+// What is given back has a negative size in these.
+bool may_shrink(std::uint8_t kind) { return kind == VF_RECORD_PIN || kind == VF_RECORD_LIBRARY; }
+
+std::optional<LossKind> find_fault(const vf_record& record) {
+  if (record.kind == 0) return LossKind::kRecordUnfinished;
+  if (record.kind > kLastKind) return LossKind::kRecordKindUnknown;
+  if (record.phase >= model::kPhaseCount) return LossKind::kRecordPhaseUnknown;
+  if (record.stage >= model::kStageCount) return LossKind::kRecordStageUnknown;
+  if (record.size < 0 && !may_shrink(record.kind)) return LossKind::kRecordSizeImpossible;
+  if (record.kind == VF_RECORD_TAG && !model::is_owner(record.a)) return LossKind::kRecordOwnerUnknown;
+  return std::nullopt;
+}
+
 void count_unreadable_records(Recording& recording) {
   for (const vf_record& record : recording.records) {
-    if (record.kind == 0) {
-      count_unread(recording.unread, LossKind::kRecordUnfinished);
-    } else if (record.kind > kLastKind) {
-      count_unread(recording.unread, LossKind::kRecordKindUnknown);
-    } else if (record.phase >= model::kPhaseCount) {
-      count_unread(recording.unread, LossKind::kRecordPhaseUnknown);
-    } else if (record.kind == VF_RECORD_TAG && !model::is_owner(record.a)) {
-      count_unread(recording.unread, LossKind::kRecordOwnerUnknown);
-    }
+    if (const auto fault = find_fault(record)) count_unread(recording.unread, *fault);
+  }
+}
+
+// Texts are written before the events that name them.
+void count_missing_texts(Recording& recording) {
+  const std::size_t known = recording.strings.size();  // their numbers count from 1
+  for (const vf_record& record : recording.records) {
+    if (record.kind == 0 || record.kind > kLastKind) continue;
+    if (std::max({record.scope, record.line, record.text}) > known)
+      count_unread(recording.unread, LossKind::kRecordTextUnknown);
   }
 }
 
@@ -111,6 +126,7 @@ Result<Recording> read_process(const fs::path& folder, int pid) {
   recording.pid = pid;
   if (const auto text = base::read_file(folder / fmt::format("strings.{}.txt", pid)))
     recording.strings = parse_strings(*text);
+  count_missing_texts(recording);
   if (const auto text = base::read_file(folder / fmt::format("notes.{}.jsonl", pid)))
     recording.notes = parse_notes(*text, recording.unread);
   return recording;

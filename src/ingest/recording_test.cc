@@ -95,6 +95,18 @@ TEST(Recording, an_owner_that_nobody_knows_is_counted) {
   EXPECT_EQ(recording->unread.at("record_owner_unknown").weight, model::LossSeverity::kWrongAnswerPossible);
 }
 
+TEST(Recording, stages_that_nobody_knows_and_sizes_that_no_block_has_are_counted) {
+  vf_record stage = record_of(VF_RECORD_BLOCK_ALLOC), size = stage, given_back = record_of(VF_RECORD_PIN);
+  stage.stage = model::kStageCount;
+  size.size = -5;
+  given_back.size = -5;
+  const Bytes bytes({stage, size, given_back, stage});
+  const auto recording = parse_recording(bytes.all(), nullptr, "x.vfr");
+  ASSERT_TRUE(recording);
+  EXPECT_EQ(recording->unread.at("record_stage_unknown").count, 2);
+  EXPECT_EQ(recording->unread.at("record_size_impossible").count, 1);
+}
+
 TEST(Recording, another_files_bytes_and_other_record_sizes_are_refused) {
   Bytes bytes({record_of(1)}, 48);
   EXPECT_EQ(parse_recording(bytes.all(), nullptr, "x.vfr").error().code, base::ErrorCode::kUnsupported);
@@ -143,7 +155,10 @@ TEST(Recording, notes_that_are_no_notes_are_counted) {
 TEST(Recording, a_run_folder_gives_one_recording_a_process) {
   const fs::path folder = fs::temp_directory_path() / ("vramfit-recording-test." + std::to_string(::getpid()));
   fs::create_directories(folder);
-  const Bytes bytes({record_of(VF_RECORD_STEP)});
+  vf_record named = record_of(VF_RECORD_STEP), nameless = named;
+  named.line = 1;
+  nameless.scope = 2;
+  const Bytes bytes({named, nameless});
   std::ofstream(folder / "recording.7.vfr")
       .write(reinterpret_cast<const char*>(bytes.all().data()), static_cast<std::streamsize>(bytes.size()));
   std::ofstream(folder / "strings.7.txt") << "one\n";
@@ -155,8 +170,9 @@ TEST(Recording, a_run_folder_gives_one_recording_a_process) {
   fs::remove_all(folder);
   ASSERT_TRUE(recordings);
   ASSERT_EQ(recordings->size(), 3u);
-  EXPECT_EQ((*recordings)[0].records.size(), 1u);
+  EXPECT_EQ((*recordings)[0].records.size(), 2u);
   EXPECT_EQ((*recordings)[0].text(1), "one");
+  EXPECT_EQ((*recordings)[0].unread.at("record_text_unknown").count, 1);
   EXPECT_EQ((*recordings)[1].pid, 8);
   EXPECT_EQ((*recordings)[1].unread.size(), 1u);
   EXPECT_EQ((*recordings)[2].notes.process.size(), 1u);

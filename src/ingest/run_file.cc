@@ -30,14 +30,20 @@ model::RunEnd read(const json& file) {
   end.cuda = text_of(file, "cuda");
   end.python = text_of(file, "python");
   for (const json& row : file.value("devices", json::array())) {
-    model::DeviceResult device;
+    const auto bytes = [&](const char* key) {
+      const auto known = whole_if_known(row, key);
+      return known ? std::optional(Bytes(*known)) : std::nullopt;
+    };
+    model::CardFigures device;
     device.name = text_of(row, "name");
     device.index = whole_or(row, "index", 0);
-    device.total = Bytes(whole<std::int64_t>(row.at("total_bytes")));
-    device.context = Bytes(whole_or(row, "context_bytes", std::int64_t{0}));
-    device.libraries = Bytes(whole_or(row, "library_bytes", std::int64_t{0}));
+    device.total = bytes("total_bytes");
+    device.context = bytes("context_bytes");
+    device.libraries = bytes("library_bytes");
     device.retries = whole_or(row, "allocation_retries", std::int64_t{0});
-    device.peaks = peaks_of(row);
+    device.allocated = bytes("peak_allocated_bytes");
+    device.reserved = bytes("peak_reserved_bytes");
+    device.device = bytes("peak_device_bytes");
     end.devices.push_back(std::move(device));
   }
   for (const json& row : file.value("phases", json::array())) {

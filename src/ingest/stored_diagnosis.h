@@ -9,7 +9,7 @@
 
 namespace vramfit::ingest {
 
-// Without its facts.
+// The diagnosis without its facts.
 base::Result<model::Diagnosis> read_stored_diagnosis(std::string_view json);
 
 }  // namespace vramfit::ingest

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,6 +41,14 @@ T whole(const nlohmann::json& value) {
                                                       : std::in_range<T>(value.get<std::int64_t>());
   if (!is_in_range) throw nlohmann::json::other_error::create(600, "a number that is too large", &value);
   return static_cast<T>(value.get<std::int64_t>());
+}
+
+// None for null and for a field that the file's version did not have yet: nothing was measured.
+inline std::optional<std::int64_t> whole_if_known(const nlohmann::json& row, const char* key) {
+  if (!row.is_object()) throw nlohmann::json::other_error::create(600, "a row that is no object", &row);
+  const auto found = row.find(key);
+  if (found == row.end() || found->is_null()) return std::nullopt;
+  return whole<std::int64_t>(*found);
 }
 
 // `otherwise` for a field that the file's version did not have yet.

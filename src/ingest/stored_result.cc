@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "ingest/plan_changes.h"
+#include "ingest/stored_evidence.h"
 #include "ingest/stored_fields.h"
 #include "ingest/stored_modules.h"
 
@@ -18,7 +22,8 @@ using nlohmann::json;
 
 namespace {
 
-Bytes bytes(const json& object, const char* key) { return Bytes(whole_or(object, key, std::int64_t{0})); }
+// Figures that nothing measured are null; model::figures_of knows them by all of a run's cards having none.
+Bytes bytes(const json& object, const char* key) { return Bytes(whole_if_known(object, key).value_or(0)); }
 
 // A verdict or standing by its word in the file.
 template <class Enum, std::size_t N>
@@ -27,6 +32,25 @@ Enum named(const std::string& word, const std::array<Enum, N>& all) {
     if (to_string(value) == word) return value;
   }
   throw json::other_error::create(600, "unknown word: " + word, nullptr);
+}
+
+// None for null, and for a field that the file's version did not have yet.
+template <class Value>
+std::optional<Value> maybe_whole(const json& row, const char* key) {
+  const auto found = row.find(key);
+  return found == row.end() || found->is_null() ? std::nullopt : std::optional<Value>(whole<std::int64_t>(*found));
+}
+
+// `otherwise` for null too: JSON has neither infinity nor what is no number.
+double number_or(const json& row, const char* key, double otherwise) {
+  const auto found = row.find(key);
+  return found == row.end() || found->is_null() ? otherwise : found->get<double>();
+}
+
+// The object by that name; null where there is none.
+const json* object_in(const json& row, const char* key) {
+  const auto found = row.find(key);
+  return found == row.end() || found->is_null() ? nullptr : &*found;
 }
 
 template <class Read>
@@ -53,6 +77,12 @@ model::DeviceResult read_device(const json& row) {
   device.libraries = bytes(row, "library_bytes");
   device.peaks = read_peaks(row);
   device.retries = whole_or(row, "allocation_retries", std::int64_t{0});
+  if (row.contains("needs_bytes")) {
+    device.needs = model::Needs{.bytes = bytes(row, "needs_bytes"),
+                                .without_retry = maybe_whole<Bytes>(row, "needs_without_retry_bytes"),
+                                .resolution = bytes(row, "needs_resolution_bytes"),
+                                .runs = whole_or(row, "needs_runs", 0)};
+  }
   return device;
 }
 
@@ -101,6 +131,15 @@ model::DataDependence read_dependence(const json& row) {
 }
 
 std::string read_word(const json& row) { return row.get<std::string>(); }
+
+// The changes of a plan that was written as the plan file has it.
+std::vector<model::Change> read_changes(const json& row) {
+  const json* techniques = object_in(row, "techniques");
+  if (techniques == nullptr) return {};
+  auto changes = parse_changes(*techniques, "a plan of the result");
+  if (!changes) throw json::other_error::create(600, base::to_string(changes.error()), nullptr);
+  return std::move(*changes);
+}
 
 void read_failure(const json& file, model::RunResult& result) {
   if (const auto oom = file.find("oom"); oom != file.end() && !oom->is_null()) {
@@ -161,6 +200,44 @@ void read_reach(const json& file, model::Reach& reach) {
   reach.open = rows(file, "open", read_word);
 }
 
+model::FrameworkMemory read_framework(const json& row) {
+  return {text(row, "name"), text(row, "version"), whole_or(row, "device", 0), bytes(row, "peak_bytes"),
+          maybe_whole<Bytes>(row, "pool_bytes")};
+}
+
+model::ServerMemory read_server(const json& row) {
+  model::ServerMemory memory{.name = text(row, "name"), .version = text(row, "version")};
+  memory.device = whole_or(row, "device", 0);
+  memory.weights = maybe_whole<Bytes>(row, "weights_bytes");
+  memory.activations = maybe_whole<Bytes>(row, "activation_bytes");
+  memory.outside = maybe_whole<Bytes>(row, "outside_bytes");
+  memory.graphs = maybe_whole<Bytes>(row, "graph_bytes");
+  memory.kv_cache = maybe_whole<Bytes>(row, "kv_cache_bytes");
+  memory.kv_tokens = maybe_whole<std::int64_t>(row, "kv_tokens");
+  return memory;
+}
+
+model::FileEntry read_file_entry(const json& row) {
+  using enum model::FileChange;
+  return {text(row, "path"), named(text(row, "change"), std::array{kCreated, kChanged, kRemoved}), bytes(row, "bytes")};
+}
+
+model::FilesResult read_files(const json& row) {
+  model::FilesResult files{.is_private = text(row, "mode") == "private", .mechanism = text(row, "mechanism")};
+  files.created = whole_or(row, "created", std::int64_t{0});
+  files.changed = whole_or(row, "changed", std::int64_t{0});
+  files.removed = whole_or(row, "removed", std::int64_t{0});
+  files.written = bytes(row, "written_bytes");
+  files.held = bytes(row, "held_bytes");
+  files.is_full = row.value("full", false);
+  files.entries = rows(row, "entries", read_file_entry);
+  files.read_only = rows(row, "read_only", read_word);
+  files.kept = text(row, "kept");
+  files.network = row.value("network", false);
+  files.network_attempts = whole_or(row, "network_attempts", std::int64_t{0});
+  return files;
+}
+
 model::RunResult read_run(const json& file) {
   using model::Verdict;
   model::RunResult result;
@@ -175,12 +252,20 @@ model::RunResult read_run(const json& file) {
   result.python = text(file, "python");
   result.wall_seconds = file.value("wall_seconds", 0.0);
   result.host_peak = bytes(file, "host_peak_bytes");
+  result.processes = whole_or(file, "processes", 0);
+  result.margin = maybe_whole<Bytes>(file, "margin_bytes");
+  if (const json* step = object_in(file, "estimated_step_seconds")) {
+    result.estimated_step =
+        model::StepTime{number_or(*step, "seconds", 0), number_or(*step, "low", 0), number_or(*step, "high", 0)};
+  }
   result.peak_device = whole_or(file, "peak_device", 0);
   result.peak_phase = text(file, "peak_phase");
   result.devices = rows(file, "devices", read_device);
   result.phases = rows(file, "phases", read_phase);
   result.owners_at_peak = rows(file, "owners_at_peak", read_owner);
   result.lines_at_peak = rows(file, "lines_at_peak", read_line);
+  result.frameworks = rows(file, "frameworks", read_framework);
+  result.servers = rows(file, "servers", read_server);
   read_failure(file, result);
   read_reach(file, result.reach);
   result.cuts = rows(file, "cuts", read_word);
@@ -193,7 +278,9 @@ model::RunResult read_run(const json& file) {
   result.untested = rows(file, "untested", read_word);
   result.warnings = rows(file, "warnings", read_remark);
   result.losses = rows(file, "losses", read_loss);
+  if (const json* files = object_in(file, "files")) result.files = read_files(*files);
   result.timeline = rows(file, "timeline", read_point);
+  result.evidence = read_run_evidence(file);
   result.modules = read_modules(file);
   return result;
 }
@@ -207,6 +294,10 @@ model::Equivalence read_equivalence(const json& row) {
   equivalence.text = text(row, "text");
   equivalence.steps = whole_or(row, "steps", 0);
   equivalence.checked = row.value("checked", false);
+  equivalence.differences = rows(row, "differences", read_word);
+  equivalence.effects = rows(row, "effects", read_word);
+  equivalence.gradient_distance = number_or(row, "gradient_distance", 0.0);
+  equivalence.update_distance = number_or(row, "update_distance", 0.0);
   return equivalence;
 }
 
@@ -214,6 +305,7 @@ model::PlanRow read_plan(const json& row) {
   using model::PlanStanding;
   model::PlanRow plan;
   plan.plan.name = text(row, "name");
+  plan.plan.changes = read_changes(row);
   plan.standing =
       named(text(row, "standing"), std::array{PlanStanding::kFits, PlanStanding::kBorderline, PlanStanding::kDoesNotFit,
                                               PlanStanding::kRefused, PlanStanding::kBroke, PlanStanding::kTimedOut,
@@ -232,7 +324,11 @@ model::PlanRow read_plan(const json& row) {
     plan.retries = proven->value("allocation_retries", std::int64_t{0});
     plan.wall_seconds = proven->value("wall_seconds", 0.0);
   }
-  plan.time_factor = row.at("time").value("factor", 1.0);
+  const json& time = row.at("time");
+  plan.time_factor = time.value("factor", 1.0);
+  plan.time_low = number_or(time, "low", 1.0);
+  plan.time_high = number_or(time, "high", 1.0);
+  plan.is_tight = row.value("tight", false);
   plan.effect = text(row, "effect");
   plan.consequences = rows(row, "consequences", read_word);
   plan.reason = text(row, "reason");
@@ -240,6 +336,59 @@ model::PlanRow read_plan(const json& row) {
     plan.equivalence = read_equivalence(*known);
   }
   return plan;
+}
+
+model::HardwareRow read_hardware(const json& row) {
+  return {.key = text(row, "card"),
+          .name = text(row, "name"),
+          .count = whole_or(row, "count", 1),
+          .with_plan = row.value("with_plan", false),
+          .needs = bytes(row, "needs_bytes"),
+          .memory = bytes(row, "memory_bytes"),
+          .price = number_or(row, "price_factor", 0.0),
+          .time_factor = number_or(row, "time_factor", 1.0),
+          .time_low = number_or(row, "time_low", 1.0),
+          .time_high = number_or(row, "time_high", 1.0),
+          .proven = row.value("proven", false)};
+}
+
+model::Floor read_floor(const json& row) {
+  model::Floor floor;
+  floor.context = bytes(row, "context_bytes");
+  floor.weights = bytes(row, "weights_bytes");
+  floor.moved = bytes(row, "moved_bytes");
+  floor.gradients = bytes(row, "gradients_bytes");
+  floor.optimizer = bytes(row, "optimizer_bytes");
+  floor.transient = bytes(row, "transient_bytes");
+  floor.owner = text(row, "owner");
+  floor.remedies = rows(row, "remedies", [](const json& remedy) {
+    return model::FloorRemedy{text(remedy, "text"), bytes(remedy, "frees_bytes"), bytes(remedy, "leaves_bytes")};
+  });
+  floor.cards = rows(row, "cards", [](const json& cards) {
+    return model::FloorCards{text(cards, "card"), whole_or(cards, "count", std::int64_t{0}),
+                             bytes(cards, "each_bytes")};
+  });
+  return floor;
+}
+
+model::LargestBatch read_largest_batch(const json& row) {
+  return {.size = whole_or(row, "size", std::int64_t{0}),
+          .own = whole_or(row, "own", std::int64_t{0}),
+          .is_exact = row.value("exact", false),
+          .is_all_data = row.value("all_data", false)};
+}
+
+// What stands beside the plans: what takes an edit, other cards, what the training can't do without.
+void read_beside_plans(const json& row, model::FitResult& fit) {
+  fit.foreseen = rows(row, "foreseen", read_plan);
+  fit.front = rows(row, "front", read_plan);
+  fit.advice = rows(row, "advice", read_word);
+  fit.hardware = rows(row, "hardware", read_hardware);
+  if (const json* floor = object_in(row, "floor")) fit.floor = read_floor(*floor);
+  if (const json* largest = object_in(row, "largest_batch")) fit.largest_batch = read_largest_batch(*largest);
+  if (const json* free_run = object_in(row, "free_run")) fit.free_run = read_run(*free_run);
+  fit.goal = model::find_goal(text(row, "goal")).value_or(model::FitGoal::kSameTraining);
+  fit.was_interrupted = row.value("interrupted", false);
 }
 
 model::FitResult read_fit(const json& row) {
@@ -258,6 +407,7 @@ model::FitResult read_fit(const json& row) {
     fit.cause = model::ScriptCause{
         .text = text(*cause, "text"), .line = text(*cause, "line"), .remedy = text(*cause, "remedy")};
   }
+  read_beside_plans(row, fit);
   fit.plans = rows(row, "plans", read_plan);
   fit.lost = rows(row, "lost", read_plan);
   fit.techniques = rows(row, "techniques", [](const json& technique) {
@@ -267,6 +417,7 @@ model::FitResult read_fit(const json& row) {
   fit.only_foreseen = row.value("only_foreseen", std::size_t{0});
   fit.plan_file = text(row, "plan_file");
   fit.prove_command = text(row, "prove_command");
+  fit.patch_command = text(row, "patch_command");
   fit.train_command = text(row, "train_command");
   fit.seconds = row.value("seconds", 0.0);
   fit.budget_seconds = row.value("budget_seconds", 0.0);

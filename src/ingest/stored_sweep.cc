@@ -43,7 +43,7 @@ SweepSpec read_stored_spec(const json& file) {
   return spec;
 }
 
-// In the order of the variables, the goal last.
+// The values in the order of the variables, the goal last.
 std::vector<std::string> read_values(const SweepSpec& spec, const json& row, bool with_goal) {
   std::vector<std::string> values;
   for (const model::SweepVariable& variable : spec.variables) {
@@ -95,7 +95,8 @@ base::Result<model::SweepResult> read_stored_sweep(std::string_view written) {
       result.largest.push_back({.values = read_values(result.spec, row.at("values"), false),
                                 .fits = optional<std::int64_t>(row, "fits"),
                                 .too_large = optional<std::int64_t>(row, "too_large"),
-                                .obstacle = text(row, "obstacle")});
+                                .obstacle = text(row, "obstacle"),
+                                .is_borderline = row.value("too_large_is_borderline", false)});
     }
     return result;
   } catch (const json::exception& problem) {

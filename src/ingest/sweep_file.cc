@@ -163,11 +163,11 @@ model::TrialResult read_trial(const json& file) {
   result.wall_seconds = file.at("wall_seconds").get<double>();
   result.untested = file.value("untested", std::vector<std::string>{});
   if (const json* device = file.contains("devices") ? fullest(file["devices"]) : nullptr; device != nullptr) {
-    const auto bytes = [&](const char* name) { return Bytes(whole<std::int64_t>(device->at(name))); };
+    const auto bytes = [&](const char* name) { return Bytes(whole_if_known(*device, name).value_or(0)); };
     const model::Peaks peaks{bytes("peak_allocated_bytes"), bytes("peak_reserved_bytes"), bytes("peak_device_bytes")};
     // A run that was ended before it came to the card has used nothing of it, which is not what it needs.
     if (peaks.device.count() > 0) result.peaks = peaks;
-    result.total = Bytes(whole<std::int64_t>(device->at("total_bytes")));
+    result.total = bytes("total_bytes");
   }
   return result;
 }

@@ -35,7 +35,7 @@ base::Result<SweepFile> parse_sweep_toml(std::string_view text, const std::strin
 std::string words_to_json(const std::vector<std::string>& words);
 base::Result<std::vector<std::string>> parse_words(std::string_view text, const std::string& where);
 
-// From a run's result (docs/run.schema.json), or from what trial_result_to_json wrote.
+// Reads a run's result (docs/run.schema.json), or what trial_result_to_json wrote.
 base::Result<model::TrialResult> parse_trial_result(std::string_view text, const std::string& where);
 std::string trial_result_to_json(const model::TrialResult& result);
 

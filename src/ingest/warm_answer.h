@@ -8,7 +8,7 @@
 
 namespace vramfit::ingest {
 
-// As far as it can be read: one that makes no sense has no id.
+// The answer as far as it can be read: a line that makes no sense has no id.
 model::told::WarmAnswer read_warm_answer(std::string_view line);
 
 }  // namespace vramfit::ingest

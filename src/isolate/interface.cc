@@ -5,6 +5,7 @@
 
 #include "isolate/layer.h"
 #include "isolate/supervised/session.h"
+#include "vramfit/hook_functions.h"
 
 // 0, or 1 with the reason in `error` (at most `size` bytes, ended by a zero).
 extern "C" [[gnu::visibility("default")]] int vramfit_enter_layer(const char* spec, char* error, std::size_t size) {

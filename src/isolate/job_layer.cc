@@ -30,7 +30,7 @@ struct TrialFiles {
   fs::path own, shared;
 };
 
-// In the child. Why it does not work goes to `told`.
+// Runs in the child. Why it does not work goes to `told`.
 [[noreturn]] void try_inside(const LayerSpec& spec, const TrialFiles& trial, int told) {
   std::string problem;
   if (const auto entered = enter(spec); !entered) problem = entered.error().what;

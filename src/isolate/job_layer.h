@@ -32,7 +32,7 @@ class JobLayer {
   static base::Result<JobLayer> open(LayerSpec wanted, Mechanism mechanism, const std::filesystem::path& folder);
 
   const LayerSpec& spec() const { return spec_; }
-  // After the job. An error: it never entered its layer.
+  // Looks at it after the job. An error: it never entered its layer.
   base::Result<LayerContents> look();
   // What was not kept, a line each.
   base::Result<std::vector<std::string>> keep(const std::filesystem::path& folder) const;

@@ -42,7 +42,7 @@ Result<void> map_user(uid_t user, gid_t group) {
   return write_text("/proc/self/gid_map", fmt::format("{0} {0} 1", group));
 }
 
-// With CAP_SYS_ADMIN only the mounts are new, and files of other users stay what they are.
+// Only the mounts are new with CAP_SYS_ADMIN, and files of other users stay what they are.
 Result<void> leave_namespaces(bool is_able, const LayerSpec& spec) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();

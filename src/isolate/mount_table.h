@@ -17,7 +17,7 @@ struct Mount {
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
-// In the order of the text: what is mounted later lies on top. Lines that make no sense are left out.
+// The mounts in the order of the text: what is mounted later lies on top. Lines that make no sense are left out.
 std::vector<Mount> parse_mounts(std::string_view text);
 
 // The mounts of this process that a path can reach: no other one covers them.

@@ -18,8 +18,8 @@ struct Address {
 // The addresses of all interfaces but loopback. Asked before the network is left.
 std::vector<Address> own_addresses();
 
-// In a new network namespace: loopback is up, and answers for `addresses` too, so that ranks that meet by the machine's
-// name find each other.
+// Sets up a new network namespace: loopback is up, and answers for `addresses` too, so that ranks that meet by the
+// machine's name find each other.
 base::Result<void> set_up_loopback(const std::vector<Address>& addresses);
 
 }  // namespace vramfit::isolate

@@ -14,8 +14,8 @@ class SharedMemoryFolder {
  public:
   static constexpr const char* kPlace = "/dev/shm";
 
-  // In /dev/shm, named and locked as a session of vramfit is, so that a later run removes what a killed one left; below
-  // `other`, a folder of ours, where there is no such place.
+  // Makes one in /dev/shm, named and locked as a session of vramfit is, so that a later run removes what a killed one
+  // left; below `other`, a folder of ours, where there is no such place.
   static base::Result<SharedMemoryFolder> make(const std::filesystem::path& other);
   SharedMemoryFolder(SharedMemoryFolder&& from) noexcept;
   SharedMemoryFolder& operator=(SharedMemoryFolder&&) = delete;

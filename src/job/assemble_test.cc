@@ -1,6 +1,7 @@
 #include "job/assemble.h"
 
 #include <gtest/gtest.h>
+#include <vramfit/ledger.h>
 
 #include <cstring>
 #include <memory>

@@ -11,7 +11,7 @@ namespace vramfit::job {
 
 using RunOnce = std::function<base::Result<RunOutcome>(const RunRequest&)>;
 
-// Where an OOM was judged borderline: runs the job again, quietly and with more room, and takes over what that shows.
+// Runs the job again, quietly and with more room, where an OOM was judged borderline, and takes over what that shows.
 void settle_borderline(const RunRequest& request, RunOutcome& outcome, const RunOnce& run_once);
 
 }  // namespace vramfit::job

@@ -1,7 +1,5 @@
 #include "job/child_environment.h"
 
-#include <fmt/format.h>
-
 #include "base/json_text.h"
 #include "job/asked_json.h"
 #include "job/learned.h"
@@ -11,6 +9,7 @@
 namespace vramfit::job {
 
 namespace fs = std::filesystem;
+namespace asked = model::asked;
 
 namespace {
 
@@ -21,12 +20,15 @@ void put_first(base::Environment& environment, const std::string& name, const st
 
 void put_values(base::Environment& environment, const RunRequest& request) {
   const bool tracked = request.retry.tracked_values;
-  environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? "cpu" : tracked ? "tracked" : "zeros";
+  environment["VRAMFIT_VALUES"] = request.values == Values::kCpu ? asked::kValuesCpu
+                                  : tracked                      ? asked::kValuesTracked
+                                                                 : asked::kValuesZeros;
   environment.erase("VRAMFIT_RESTART");
   if (!request.real && request.values == Values::kAuto && !tracked) environment["VRAMFIT_RESTART"] = "1";
   for (const char* name : {"VRAMFIT_PRINTED", "VRAMFIT_OUTPUT_1", "VRAMFIT_OUTPUT_2"}) environment.erase(name);
   if (const auto& printed = request.already_printed) {
-    environment["VRAMFIT_PRINTED"] = fmt::format("{} {}", printed->stdout_bytes, printed->stderr_bytes);
+    environment["VRAMFIT_PRINTED"] = base::json_line(
+        write(asked::AlreadyPrinted{.stdout_bytes = printed->stdout_bytes, .stderr_bytes = printed->stderr_bytes}));
   }
 }
 
@@ -36,8 +38,8 @@ void put_reach(base::Environment& environment, const RunRequest& request) {
   environment.erase("VRAMFIT_RUN_ON");
   environment.erase("VRAMFIT_COVERAGE");
   if (const std::string span = to_variable(span_of(request)); !span.empty()) environment["VRAMFIT_RUN_ON"] = span;
-  const bool is_trial = request.steps == "quick" && request.plan;
-  if (!request.real && request.steps != "all" && !is_trial) environment["VRAMFIT_COVERAGE"] = "1";
+  const bool is_trial = request.steps == asked::kStepsQuick && request.plan;
+  if (!request.real && request.steps != asked::kStepsAll && !is_trial) environment["VRAMFIT_COVERAGE"] = "1";
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
     if (has_real) put_first(environment, "LD_PRELOAD", installation.real_recorder().string());
     put_first(environment, "LD_PRELOAD", installation.recorder().string());
     environment["VRAMFIT_REAL"] = "1";
-    environment.try_emplace("VRAMFIT_ON_OOM", "doctor");  // a report where it happens: python/vramfit/on_oom
+    environment.try_emplace("VRAMFIT_ON_OOM", asked::kOnOomDoctor);  // a report where it happens: python/vramfit/on_oom
   } else {
     // The library that shows the files of cards comes first, and passes all other files on to the one that reads those.
     const std::string preload =
@@ -93,7 +95,7 @@ base::Environment child_environment(base::Environment user, const Installation& 
   if (places.is_layered) environment["VRAMFIT_LAYER"] = "1";
   environment["VRAMFIT_RUN_DIR"] = places.run_folder.string();
   environment["VRAMFIT_STEPS"] = request.steps;
-  environment["VRAMFIT_EVALUATION"] = request.retry.whole_evaluation ? "whole" : "cut";
+  environment["VRAMFIT_EVALUATION"] = request.retry.whole_evaluation ? asked::kEvaluationWhole : asked::kEvaluationCut;
   put_values(environment, request);
   put_reach(environment, request);
   environment.erase("VRAMFIT_DIAGNOSE");

@@ -112,7 +112,7 @@ Result<FileLayer> FileLayer::open(const RunRequest& request, const SharedPlaces&
   wanted.limit_bytes = *limit;
   std::error_code ignored;
   const std::string mode = base::value_of(environment, "VRAMFIT_ON_OOM");
-  if (wanted.has_files && (mode == "report" || mode == "doctor")) {
+  if (wanted.has_files && (mode == model::asked::kOnOomReport || mode == model::asked::kOnOomDoctor)) {
     const std::string named = base::value_of(environment, "VRAMFIT_ON_OOM_DIR");
     const fs::path reports = fs::absolute(named.empty() ? "vramfit-oom" : named, ignored);
     if (fs::create_directories(reports, ignored) || fs::is_directory(reports, ignored)) layer.reports_ = reports;
@@ -157,24 +157,24 @@ void FileLayer::count(model::FilesResult& files, std::vector<model::Remark>& war
   for (const isolate::LayerEntry& entry : seen->entries) {
     files.entries.push_back({entry.path, change_of(entry.change), base::Bytes(entry.bytes)});
   }
-  if (wishes_.keep.empty()) return;
+  if (options_.keep.empty()) return;
   std::error_code ignored;
-  for (const char* own : {"files", "deleted.txt"}) fs::remove_all(wishes_.keep / own, ignored);  // of a run before
-  const auto kept = layer_->keep(wishes_.keep);
+  for (const char* own : {"files", "deleted.txt"}) fs::remove_all(options_.keep / own, ignored);  // of a run before
+  const auto kept = layer_->keep(options_.keep);
   if (!kept) {
     warnings.push_back({fmt::format("--keep-files: {}", kept.error().what), 1});
     return;
   }
-  files.kept = wishes_.keep.string();
+  files.kept = options_.keep.string();
   for (const std::string& line : *kept) warnings.push_back({fmt::format("--keep-files: not kept: {}", line), 1});
 }
 
 std::optional<model::FilesResult> FileLayer::finish(std::vector<model::Remark>& warnings) {
   if (is_real_) return std::nullopt;
   model::FilesResult files;
-  files.is_private = wishes_.is_private;
+  files.is_private = options_.is_private;
   files.mechanism = mechanism_;
-  files.network = wishes_.network || !open_network_.empty();
+  files.network = options_.network || !open_network_.empty();
   if (layer_) count(files, warnings);
   if (!open_network_.empty()) {
     warnings.push_back(

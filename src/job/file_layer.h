@@ -43,12 +43,12 @@ class FileLayer {
   std::optional<model::FilesResult> finish(std::vector<model::Remark>& warnings);
 
  private:
-  explicit FileLayer(const RunRequest& request) : wishes_(request.files), is_real_(request.real) {}
+  explicit FileLayer(const RunRequest& request) : options_(request.files), is_real_(request.real) {}
   base::Result<void> put_up(isolate::LayerSpec wanted, const std::filesystem::path& folder,
                             const base::Environment& environment);
   void count(model::FilesResult& files, std::vector<model::Remark>& warnings);
 
-  FileWishes wishes_;
+  FileOptions options_;
   bool is_real_;
   std::optional<isolate::JobLayer> layer_;
   std::string mechanism_, open_network_;  // why the network could not be closed around shared files

@@ -191,6 +191,7 @@ Result<Interpreter> inspect_interpreter(const fs::path& interpreter, const Envir
   launch.timeout_seconds = 60;
   const auto ended = base::run_to_end(launch, {});
   if (!ended) return std::unexpected(ended.error());
+  if (ended->interrupted) return fail(ErrorCode::kInterrupted, "interrupted");
   const auto text = base::read_file(answer.path());
   const auto parsed = nlohmann::json::parse(text.value_or(""), nullptr, false);
   if (ended->shell_code() != 0 || !parsed.is_object() || !parsed.contains("executable")) {

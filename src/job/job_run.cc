@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/empty_terminal.h"
 #include "base/file.h"
 #include "devices/overhead.h"
+#include "ingest/output_seen.h"
 #include "ingest/patch_file.h"
 #include "ingest/plan_file.h"
 #include "ingest/snapshot/reader.h"
@@ -118,7 +117,7 @@ Result<void> check_script(const std::vector<std::string>& command) {
                     "save it to a file first");
 }
 
-// Of all processes. One that can't be read, because its process was killed while writing it, is left out.
+// The snapshots of all processes. One that can't be read, because its process was killed while writing it, is left out.
 std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, const facts::Told& told) {
   std::vector<RunSnapshot> snapshots;
   for (const facts::SnapshotNote& kept : told.snapshots) {
@@ -129,15 +128,9 @@ std::vector<RunSnapshot> read_snapshots(const std::filesystem::path& folder, con
   return snapshots;
 }
 
-constexpr const char* kWish = "values_wanted";  // python/vramfit/values/restart.py writes it
-
-std::optional<OutputSeen> read_wish(const std::filesystem::path& path) {
-  const auto text = base::read_file(path);
-  OutputSeen seen;
-  if (!text || std::sscanf(text->c_str(), "%" SCNd64 " %" SCNd64, &seen.stdout_bytes, &seen.stderr_bytes) != 2) {
-    return std::nullopt;
-  }
-  return seen;
+std::optional<OutputSeen> read_values_wanted(const std::filesystem::path& run_folder) {
+  const auto text = base::read_file(run_folder / model::told::kValuesWantedFile);
+  return text ? ingest::parse_output_seen(*text) : std::nullopt;
 }
 
 }  // namespace
@@ -234,7 +227,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
   run.python = setup_->job.interpreter.python;
   run.assumed = context_remarks(request_, *setup_);
   run.untested = setup_->untested;
-  run.answers_so_far = std::filesystem::exists(session_.run_folder() / kSoFar);
+  run.answers_so_far = std::filesystem::exists(session_.run_folder() / model::told::kSoFarFile);
   outcome.result = assemble(run);
   outcome.result.files = layer_.finish(outcome.result.warnings);
   if (request_.snapshots) outcome.snapshots = read_snapshots(session_.run_folder(), outcome.facts->told);
@@ -243,7 +236,7 @@ Result<RunOutcome> JobRun::read(const base::Ended& ended) {
     if (!patch) return std::unexpected(patch.error());
     outcome.patch = std::move(*patch);
   }
-  outcome.wants_values = read_wish(session_.run_folder() / kWish);
+  outcome.wants_values = read_values_wanted(session_.run_folder());
   outcome.failed_after_read = outcome.facts->told.failed_after_read;
   if (auto& error = outcome.result.error) {
     const bool misses_values = request_.values != Values::kCpu && !outcome.result.depends_on_data.empty();

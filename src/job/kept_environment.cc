@@ -163,7 +163,7 @@ Result<void> make(const KeptEnvironment& kept, const TorchRelease& release, cons
   if (const auto done = run_step(install, environment, progress); !done) return done;
   if (!fetched.empty()) fs::remove_all(fetched, error);
   if (!check_has_cuda(kept, environment)) {
-    // Beside PyPI's 2.13.0 an index of the user's may hold 2.13.0+cpu, which pip takes for the newer of the two.
+    // An index of the user's may hold 2.13.0+cpu beside PyPI's 2.13.0, and pip takes that for the newer of the two.
     install.argv.resize(install.argv.size() - requirements.size());
     for (const std::string& exact : exact_requirements_of(release)) install.argv.push_back(exact);
     if (const auto done = run_step(install, environment, progress); !done) return done;

@@ -48,16 +48,16 @@ base::Result<void> check_cuda(const Interpreter& interpreter, const Platforms& k
 // The CUDA major that PyPI's wheel of torch 2.12 is for; where the line is not known, that of the next older known one.
 int cuda_major_of_wheel(int torch_major, int torch_minor, const Platforms& known = platforms());
 
-// CUDA as the driver counts it: 13000 of "13.0". Of a job without any: that of the first release tested throughout.
+// CUDA as the driver counts it: 13000 of "13.0". A job without any has that of the first release tested throughout.
 int count_cuda(const std::string& cuda, const Platforms& known = platforms());
 
 // The driver that a job for this CUDA is told of, with the CUDA that it came with: its own, or the next older one.
 const std::pair<int, std::string>& find_driver(int cuda, const Platforms& known = platforms());
 
-// Where that is another one's: which. Empty: it is its own.
+// Says whose driver it is if it is another CUDA's. Empty: it is its own.
 std::string describe_unknown_driver(const std::string& cuda, const Platforms& known = platforms());
 
-// Of rules of PyTorch's allocator asked for by version: that a line is newer than all that are known. Empty: it is not.
+// Says that this line is newer than all whose rules of PyTorch's allocator are known. Empty: it is not.
 std::string describe_later_torch(int torch_major, int torch_minor, const Platforms& known = platforms());
 
 // The newest of those that are tested throughout.

@@ -63,7 +63,7 @@ TEST(Platforms, wheels_of_other_lines_are_for_the_cuda_of_the_next_older_one) {
   EXPECT_EQ(cuda_major_of_wheel(2, 99), 13);
 }
 
-// As a made-up torch has it: the newest driver is taken for it, and that is said.
+// The newest driver is taken for the CUDA of a made-up torch, and that is said.
 TEST(Platforms, a_cuda_newer_than_all_drivers_is_told_apart) {
   const Platforms known = parse_platforms(R"({"torch": [{"version": "2.12.1", "cuda": "13.0", "torchvision": "",
       "triton": "", "sympy": "sympy", "python": [10, 14], "architectures": "sm_90", "tested": "throughout"}],

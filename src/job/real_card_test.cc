@@ -8,7 +8,7 @@ namespace {
 using base::Bytes;
 using facts::CardFacts;
 
-// As an H200 tells of itself, with a process that holds 2 GiB of it.
+// What an H200 tells of itself, with a process that holds 2 GiB of it.
 CardFacts h200() {
   CardFacts facts;
   facts.device = 1;

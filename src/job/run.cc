@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/empty_terminal.h"
 #include "base/interrupt.h"
+#include "base/job_control.h"
 #include "base/subprocess.h"
 #include "job/another_try.h"
 #include "job/borderline.h"
@@ -79,9 +79,9 @@ Result<RunOutcome> ColdRunner::run(const RunRequest& request, base::ProgressSink
   const auto setup = prepare_job(request, progress);
   if (!setup) return std::unexpected(setup.error());
   RunRequest asked = request;
-  const std::int64_t started_ns = base::steady_clock().now_ns();
+  const std::int64_t started_ns = base::awake_clock().now_ns();
   const auto run_next = [&](const RunRequest& next) {
-    const double used = base::seconds_between(started_ns, base::steady_clock().now_ns());
+    const double used = base::seconds_between(started_ns, base::awake_clock().now_ns());
     return run_once(*setup, limit_run(next, used), progress);
   };
   auto outcome = run_with_retries(asked, run_next, [&](std::string_view why) {

@@ -17,6 +17,7 @@
 #include "model/patch.h"
 #include "model/run_result.h"
 #include "model/snapshot.h"
+#include "model/told.h"
 
 namespace vramfit::job {
 
@@ -55,18 +56,14 @@ struct RetryOptions {
   friend bool operator==(const RetryOptions&, const RetryOptions&) = default;
 };
 
-// Bytes of a job's output.
-struct OutputSeen {
-  std::int64_t stdout_bytes = 0;
-  std::int64_t stderr_bytes = 0;
-};
+using OutputSeen = model::told::OutputSeen;
 
-// What of the machine a job on a virtual card may change.
-struct FileWishes {
+// The parts of the machine that a job on a virtual card may change.
+struct FileOptions {
   bool is_private = true;      // --files: its files go to a layer of the run's own
   bool network = false;        // --network: it has the real one
   std::filesystem::path keep;  // --keep-files: where what the layer held is copied to; empty: nowhere
-  friend bool operator==(const FileWishes&, const FileWishes&) = default;
+  friend bool operator==(const FileOptions&, const FileOptions&) = default;
 };
 
 // For a comparison with another run: what the first optimizer steps do and the first evaluation puts out
@@ -83,7 +80,7 @@ struct RunRequest {
   std::string address_order_source;                   // who says so: "--address-order wsl", "learned from ..."
   bool real = false;                                  // --gpu real: the machine's own cards, recorder only
   std::vector<std::string> command;                   // {"python", "train.py", ...}: what stood after --
-  std::string steps = "auto";                         // auto, all, or a number of batches a pass
+  std::string steps{model::asked::kStepsAuto};        // auto, all, or a number of batches a pass
   Span span;                                          // --within
   bool span_alone = false;                            // no second, short run after it: whoever asks makes one himself
   bool settles_borderline = true;                     // with a second run; else whoever asks knows it from another
@@ -98,7 +95,7 @@ struct RunRequest {
   std::vector<model::LayerWorkspace> workspaces;  // learned: they stand over what `cudnn` says
   bool mark_workspaces = false;      // the size of each workspace tells its convolution (virtual_gpu/cudnn/layer_key.h)
   std::optional<std::string> torch;  // --torch: which kept environment to use
-  FileWishes files;
+  FileOptions files;
   bool diagnose = false;                  // the hooks look for causes too (RunResult::evidence)
   bool modules = false;                   // the hooks watch every module (RunResult::modules)
   bool obstacles = false;                 // without a plan: the hooks note which techniques the script would refuse
@@ -142,7 +139,7 @@ class Runner {
   virtual base::Result<void> prepare(const RunRequest&, base::ProgressSink&) { return {}; }
   // Starts what run() will be asked for later, beside what runs until then, where processors and memory allow: run()
   // with the request that comes back waits for it. What nobody asks for ends with the runner.
-  virtual RunRequest begin(RunRequest request) { return request; }
+  virtual RunRequest start(RunRequest request) { return request; }
   // An error: vramfit could not run the command. A command that was run and failed is a result.
   virtual base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) = 0;
 };

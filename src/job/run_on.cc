@@ -112,7 +112,8 @@ std::optional<Span> parse_span(const std::string& text) {
 }
 
 Span span_of(const RunRequest& request) {
-  if (request.real || (request.steps != "auto" && request.steps != "quick")) return {};
+  if (request.real || (request.steps != model::asked::kStepsAuto && request.steps != model::asked::kStepsQuick))
+    return {};
   Span span = request.span;
   if (request.timeout_seconds) span.seconds = std::min(span.seconds, kShareOfLimit * *request.timeout_seconds);
   return span;

@@ -38,7 +38,7 @@ bool wants_short_run(const RunRequest& request, const RunOutcome& outcome);
 // How far both came: what the short run executed was reached.
 model::Reach joined_reach(model::Reach longer, const RunOutcome& shorter);
 
-// What the long run says of growth takes the place of what the short one, with a few steps, does; other warnings stay.
+// Takes the long run's word on growth in place of the short one's, which has a few steps; other warnings stay.
 void take_growth(const model::RunResult& longer, model::RunResult& into);
 
 // The worse of both, with what only the other saw. How far it went, and what was left out, is told of `longer`.
@@ -47,9 +47,6 @@ RunOutcome join_runs(RunOutcome longer, RunOutcome shorter);
 // Makes the second run if it is wanted. If that fails, it says nothing about memory, and is left out.
 RunOutcome complete(const RunRequest& request, RunOutcome outcome,
                     const std::function<base::Result<RunOutcome>(const RunRequest&)>& run_once);
-
-// A file in the run folder: the run has seen what a short one would have, and goes on.
-inline constexpr const char* kSoFar = "so_far";  // python/vramfit/steer/running_on.py writes it
 
 }  // namespace vramfit::job
 

@@ -31,7 +31,7 @@ namespace {
 constexpr std::string_view kSessionPrefix = "vramfit.";
 constexpr std::string_view kNewPrefix = "vramfit-new.";  // until it is locked
 
-// Where glibc's shm_open would put it; a machine without it keeps ledgers with the other temporary files.
+// The folder where glibc's shm_open would put it; a machine without it keeps ledgers with the other temporary files.
 fs::path shared_memory_folder() {
   return ::access("/dev/shm", W_OK | X_OK) == 0 ? fs::path("/dev/shm") : fs::path("/tmp");
 }

@@ -1,10 +1,11 @@
 #include "job/so_far.h"
 
 #include <fmt/format.h>
+#include <vramfit/ledger.h>
 
 #include <filesystem>
 
-#include "job/run_on.h"
+#include "model/told.h"
 
 namespace vramfit::job {
 
@@ -28,7 +29,7 @@ std::string describe_so_far(const vf_ledger& ledger) {
 void SoFar::look(base::ProgressSink& progress) {
   std::error_code ignored;
   if (said_ || run_.session().ledger() == nullptr) return;
-  if (!std::filesystem::exists(run_.session().run_folder() / kSoFar, ignored)) return;
+  if (!std::filesystem::exists(run_.session().run_folder() / model::told::kSoFarFile, ignored)) return;
   said_ = true;
   const std::string text = describe_so_far(*run_.session().ledger());
   if (!text.empty()) progress.say(text + "; it is run on (--within; Ctrl-C: the answer as it is)");

@@ -2,12 +2,12 @@
 #ifndef VRAMFIT_JOB_SO_FAR_H
 #define VRAMFIT_JOB_SO_FAR_H
 
-#include <vramfit/ledger.h>
-
 #include <string>
 
 #include "base/progress.h"
 #include "job/job_run.h"
+
+struct vf_ledger;
 
 namespace vramfit::job {
 

@@ -112,7 +112,7 @@ struct Subject {
   std::string kind, name;
 };
 
-// Where the code of the job is. Nothing: it is a launcher or a shell script, or its code comes through a pipe.
+// The code of the job. Nothing: it is a launcher or a shell script, or its code comes through a pipe.
 Subject subject_of(const std::vector<std::string>& command) {
   if (const auto python = parse_python_command(command)) {
     return {python->is_module ? "module" : "file", python->argv.front()};

@@ -29,8 +29,8 @@ base::Result<TorchlessLook> look_without_torch(const std::filesystem::path& inte
                                                const std::vector<std::string>& command,
                                                const base::Environment& environment);
 
-// True for code that imports one of the frameworks, or has all it asks for and does not ask for torch. Of code that
-// can't be read, what the interpreter has decides.
+// True for code that imports one of the frameworks, or has all it asks for and does not ask for torch. What the
+// interpreter has decides for code that can't be read.
 bool can_do_without_torch(const TorchlessLook& look);
 
 }  // namespace vramfit::job

@@ -20,7 +20,7 @@ struct ExitEvidence {
   bool plan_refused = false;
   std::optional<std::string> loss;  // something was not seen with which the answer might be another
   std::optional<base::Bytes>
-      margin;               // of the fullest card: total - peak, cache that PyTorch would give back not counted
+      margin;               // of the fullest card: what is left of it, with what PyTorch would give back of its cache
   bool caught_oom = false;  // it ran out, went on, and ended for another reason
   std::optional<base::Bytes> shortfall;  // how much more room the refused allocation needed
   base::Bytes uncertainty;               // of the context model, on that card

@@ -24,6 +24,7 @@ TEST(Verdict, less_room_than_the_contexts_uncertainty_is_borderline_on_both_side
   tight.margin = Bytes::mib(39);
   EXPECT_EQ(judge(tight).verdict, Verdict::kBorderline);
   EXPECT_NE(judge(tight).reason.find("39 MiB"), std::string::npos);
+  EXPECT_NE(judge(tight).reason.find("what PyTorch would give back of its cache"), std::string::npos);
 
   ExitEvidence short_of = good_run();
   short_of.exit_zero = false;

@@ -6,9 +6,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/host_memory.h"
 #include "base/interrupt.h"
+#include "base/job_control.h"
 #include "job/another_try.h"
 #include "job/borderline.h"
 #include "job/run_on.h"
@@ -55,7 +55,7 @@ bool WarmRunner::has_room() const {
          base::available_memory() > kTimes * std::max(most_resident_, kAssumed);
 }
 
-RunRequest WarmRunner::begin(RunRequest request) {
+RunRequest WarmRunner::start(RunRequest request) {
   const bool is_known = setup_ && command_ == request.command && python_ && !request.real;
   if (!is_known || request.begun != 0 || !has_room()) return request;
   RunRequest asked = request;
@@ -63,7 +63,7 @@ RunRequest WarmRunner::begin(RunRequest request) {
   auto run = JobRun::open(*setup_, asked);
   if (!run || !run->layer().stands_alone() || !start_zygote(*run)) return request;
   const ZygoteJob job = run->for_zygote(*python_);
-  const auto id = zygote_->begin(job);
+  const auto id = zygote_->start(job);
   if (!id) return request;
   request.begun = ++last_begun_;
   request.retry = asked.retry;  // what is found from here on came too late for it
@@ -115,9 +115,9 @@ Result<RunOutcome> WarmRunner::run(const RunRequest& request, base::ProgressSink
   if (!python_) return run_cold(request, progress, "the command is not a Python script");
   RunRequest asked = request;
   if (asked.retry == RetryOptions{} && !begun_.contains(asked.begun)) asked.retry = kept_retry_;
-  const std::int64_t started_ns = base::steady_clock().now_ns();
+  const std::int64_t started_ns = base::awake_clock().now_ns();
   const auto run_next = [&](const RunRequest& next) {
-    return run_warm(limit_run(next, base::seconds_between(started_ns, base::steady_clock().now_ns())), progress);
+    return run_warm(limit_run(next, base::seconds_between(started_ns, base::awake_clock().now_ns())), progress);
   };
   auto outcome = run_with_retries(asked, run_next, [](std::string_view) {});
   if (outcome) {

@@ -18,7 +18,7 @@ namespace vramfit::job {
 class WarmRunner final : public Runner {
  public:
   base::Result<void> prepare(const RunRequest& request, base::ProgressSink& progress) override;
-  RunRequest begin(RunRequest request) override;
+  RunRequest start(RunRequest request) override;
   base::Result<RunOutcome> run(const RunRequest& request, base::ProgressSink& progress) override;
   // Why the last run was a cold one; empty when it was warm.
   const std::string& cold_reason() const { return cold_reason_; }

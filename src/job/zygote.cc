@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/job_control.h"
 #include "base/json_text.h"
 #include "ingest/warm_answer.h"
 #include "isolate/descriptors.h"
@@ -88,14 +88,14 @@ std::optional<std::string> shared_zygote() {
 }
 
 Result<std::string> Zygote::read_line(const base::Tick& tick, std::optional<double> limit_seconds) {
-  const std::int64_t start = base::steady_clock().now_ns();
+  const std::int64_t start = base::awake_clock().now_ns();
   while (true) {
     if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
       std::string line = received_.substr(0, end);
       received_.erase(0, end + 1);
       return line;
     }
-    const double seconds = base::seconds_between(start, base::steady_clock().now_ns());
+    const double seconds = base::seconds_between(start, base::awake_clock().now_ns());
     if (base::take_interrupt() != 0) return base::fail(ErrorCode::kInterrupted, "interrupted");
     if (limit_seconds && seconds > *limit_seconds)
       return base::fail(ErrorCode::kTimedOut, "the warm process does not answer");
@@ -159,12 +159,12 @@ Result<WarmAnswer> Zygote::read_answer(int id, const base::Tick& tick, std::opti
 }
 
 Result<base::Ended> Zygote::run(const ZygoteJob& job, const base::Tick& tick) {
-  const auto id = begin(job);
+  const auto id = start(job);
   if (!id) return std::unexpected(id.error());
   return wait(*id, job, tick);
 }
 
-Result<int> Zygote::begin(const ZygoteJob& job) {
+Result<int> Zygote::start(const ZygoteJob& job) {
   const int id = ++last_id_;
   if (!send_request(socket_.number(), request_line(job, id, is_shared()), job.has_our_streams))
     return base::fail_errno("the warm Python process takes no jobs");

@@ -52,7 +52,7 @@ class Zygote {
   // kUnsupported: this job is not for a zygote that is shared.
   base::Result<base::Ended> run(const ZygoteJob& job, const base::Tick& tick);
   // The two halves of it: several jobs may run at once. A number for the job, and its end.
-  base::Result<int> begin(const ZygoteJob& job);
+  base::Result<int> start(const ZygoteJob& job);
   base::Result<base::Ended> wait(int id, const ZygoteJob& job, const base::Tick& tick);
 
  private:

@@ -48,7 +48,7 @@ TEST_F(ZygoteTest, of_two_jobs_at_once_each_gets_its_own_answer) {
                          echo '{"id": 2, "exit_code": 4}' >&4
                          echo '{"id": 1, "exit_code": 3}' >&4; sleep 5)");
   ASSERT_TRUE(zygote);
-  const auto first = zygote->begin(job()), second = zygote->begin(job());
+  const auto first = zygote->start(job()), second = zygote->start(job());
   ASSERT_TRUE(first && second);
   const auto of_first = zygote->wait(*first, job(), {}), of_second = zygote->wait(*second, job(), {});
   ASSERT_TRUE(of_first && of_second);

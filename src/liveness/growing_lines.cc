@@ -36,7 +36,8 @@ struct Site {
 
 using Sites = std::map<Site, std::map<std::size_t, Generation>>;
 
-// With `state`, what is a model's or an optimizer's own too: of that only so much grows as is made again and again.
+// Also collects, with `state`, what is a model's or an optimizer's own: of that only so much grows as is made again and
+// again.
 Sites collect(const CardHistory& history, const StepSeries& series, bool state = false) {
   Sites sites;
   const std::size_t never = series.ends.size() + 1;

@@ -16,8 +16,8 @@ void find_lines_of_generations(const CardHistory& history, const StepSeries& ser
 void find_lines_that_stay(const CardHistory& history, const StepSeries& series, const model::Recording& recording,
                           model::Growth& growth);
 
-// Lines whose blocks that are left at the ends of steps are more bytes again and again, though each goes when the next
-// one comes: `queue = torch.cat([queue, new])`.
+// Lines that leave one block at the end of each step, larger every time, though it goes when the next one comes:
+// `queue = torch.cat([queue, new])`.
 void find_lines_that_get_longer(const CardHistory& history, const StepSeries& series, const model::Recording& recording,
                                 model::Growth& growth);
 

@@ -137,7 +137,7 @@ TEST(Growth, where_each_step_adds_more_the_card_is_full_sooner) {
   const auto found = growth_of({builder.build()});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NEAR(found[0].faster, kMib, 0.05 * kMib);
-  // Of 20 n + n^2 / 2 MiB there are 24,000 at step 200, and 93,600 at step 413.
+  // The level is 20 n + n^2 / 2 MiB: 24,000 at step 200, and 93,600 at step 413.
   EXPECT_NEAR(static_cast<double>(find_end(found[0], Bytes::mib(69'600)).value()), 413, 15);
 }
 

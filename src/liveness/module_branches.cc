@@ -53,7 +53,7 @@ class Finder {
   }
 
  private:
-  // What depends on the model's input.
+  // Marks what depends on the model's input.
   void mark_fed() {
     std::vector<std::size_t> open = {0};
     is_fed_[0] = true;

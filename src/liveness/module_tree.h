@@ -30,8 +30,8 @@ ModuleSums fold_modules(const ModuleSums& sums, std::size_t rows);
 // The first `depth` parts of a dotted name.
 std::string cut_name(const std::string& name, std::size_t depth);
 
-// Without the parts that wrappers of blocks (FSDP, checkpoint_wrapper, torch.compile) put between a block and what it
-// holds: "layers.0._fsdp_wrapped_module.fc" is the script's own "layers.0.fc".
+// The name without the parts that wrappers of blocks (FSDP, checkpoint_wrapper, torch.compile) put between a block and
+// what it holds: "layers.0._fsdp_wrapped_module.fc" is the script's own "layers.0.fc".
 std::string unwrapped_name(std::string_view name);
 
 }  // namespace vramfit::liveness

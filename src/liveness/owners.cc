@@ -79,7 +79,8 @@ Owner owner_of_untagged(const Block& block) {
   return block.phase == VF_PHASE_LOAD ? Owner::kLoaded : Owner::kOtherTensors;
 }
 
-// What the rows of an owner are named after: the module that made activations, the holder of what stands for itself.
+// The thing that the rows of an owner are named after: the module that made activations, the holder of what stands for
+// itself.
 std::uint32_t name_of(const Block& block) {
   if (traits_of(owner_of(block)).is_named_by_tag) return block.tag;
   return owner_of(block) == Owner::kActivations ? block.scope : 0;

@@ -54,7 +54,7 @@ enum class Owner {
   kOtherTensors
 };
 
-// What its tag says, or else the stage in which it was allocated.
+// The owner that its tag says, or else the stage in which it was allocated.
 Owner owner_of(const Block& block);
 
 // What is said of an owner. owners.cc has a row for each; all else is asked of these.

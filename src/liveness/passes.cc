@@ -70,7 +70,8 @@ std::size_t period_of(std::span<const Birth> row) {
   return 0;
 }
 
-// Where in its births each pass of the loop around a line begins. A loop in which no other line allocates is one row.
+// The place in its births where each pass of the loop around a line begins. A loop in which no other line allocates is
+// one row.
 std::vector<std::size_t> passes_of(const LineOfScript& line) {
   if (line.visits.size() >= kFewestLevels) return line.visits;
   std::vector<std::size_t> passes;

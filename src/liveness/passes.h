@@ -24,7 +24,7 @@ namespace vramfit::liveness {
 std::vector<model::Growth> find_growth_of_passes(const CardHistory& history,
                                                  std::span<const model::Recording> recordings);
 
-// Of the lines that come round until a process without any step ends, the most that one did.
+// The most passes that one line made, of those that come round until a process without any step ends.
 std::int64_t count_judged_passes(const CardHistory& history, std::span<const model::Recording> recordings);
 
 }  // namespace vramfit::liveness

@@ -69,7 +69,7 @@ std::int64_t usual_gap(const std::vector<std::size_t>& rises) {
   return static_cast<std::int64_t>(gaps[gaps.size() / 2]);
 }
 
-// Of the levels, those that are judged: what comes last has no future to be judged by.
+// The number of levels that are judged: what comes last has no future to be judged by.
 std::size_t count_judged(std::span<const Bytes> levels, const std::vector<Bytes>& floors) {
   const std::size_t future = std::max(floors.size() / kWindows, longest_wait(levels, floors));
   return floors.size() - std::min(future, floors.size());

@@ -71,7 +71,7 @@ std::vector<GrowingLine> lines_at(const CardHistory& history, std::span<const Re
   return sorted;
 }
 
-// Where `allocated` first stood at its highest within a phase.
+// The event at which `allocated` first stood at its highest within a phase.
 EventIndex phase_peak(const CardHistory& history, std::uint8_t phase) {
   EventIndex best = kNever;
   for (EventIndex at = 0; at < history.levels.size(); ++at) {

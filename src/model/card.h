@@ -46,7 +46,7 @@ struct MigProfile {
   friend bool operator==(const MigProfile&, const MigProfile&) = default;
 };
 
-// Of a card that is a MIG instance: the card that was cut, and how many of its slices of compute this has.
+// What a MIG instance is of: the card that was cut, and how many of its slices of compute this has.
 struct MigInstance {
   std::string whole_name;
   Bytes whole_memory;

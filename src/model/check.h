@@ -27,7 +27,7 @@ struct CheckEvent {
   bool operator==(const CheckEvent&) const = default;
 };
 
-// Where the two go apart.
+// The place where the two go apart.
 struct CheckDifference {
   std::int64_t recorded_at = 0, virtual_at = 0;          // number of the event in each, from 0
   std::optional<CheckEvent> recorded, virtual_run;       // what stands there; nothing: only the other has more

@@ -19,13 +19,13 @@ struct Difference {
 // One number of every run; nothing where a run has none.
 struct ComparedNumber {
   std::string what;  // "train", "card 1, validate"
-  std::vector<std::optional<Peaks>> peaks;
+  std::vector<std::optional<Bytes>> peaks;
 };
 
 struct Comparison {
   std::vector<StoredRun> runs;  // in the order asked for; changes are told against the first
   std::vector<Difference> differences;
-  std::vector<std::optional<Peaks>> peaks;  // of each run's fullest card
+  std::vector<std::optional<Bytes>> peaks;  // of each run's fullest card
   std::vector<ComparedNumber> phases;
 };
 

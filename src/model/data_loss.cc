@@ -6,7 +6,6 @@
 namespace vramfit::model {
 namespace {
 
-constexpr auto kInfo = LossSeverity::kInfo;
 constexpr auto kLost = LossSeverity::kDataLost;
 constexpr auto kWrong = LossSeverity::kWrongAnswerPossible;
 
@@ -23,14 +22,22 @@ constexpr std::array kTable{
     LossDescription{LossKind::kRecordUnfinished, "record_unfinished", kLost,
                     "an event was begun and never finished: a process was killed while it was written"},
     LossDescription{LossKind::kRecordPhaseUnknown, "record_phase_unknown", kWrong, "an event is of an unknown phase"},
+    LossDescription{LossKind::kRecordStageUnknown, "record_stage_unknown", kWrong,
+                    "an event is of an unknown stage of a step"},
+    LossDescription{LossKind::kRecordCardUnknown, "record_card_unknown", kWrong,
+                    "an event is of a card that the job does not have: its memory is missing from all that is said"},
+    LossDescription{LossKind::kRecordTextUnknown, "record_text_unknown", kLost,
+                    "the line, module or name of an event is missing"},
+    LossDescription{LossKind::kRecordSizeImpossible, "record_size_impossible", kWrong,
+                    "an event tells of a size that no block has"},
     LossDescription{LossKind::kRecordOwnerUnknown, "record_owner_unknown", kWrong,
                     "what a block holds was told by a number that is not known: it is taken for what its stage says"},
-    LossDescription{LossKind::kRecordKindUnknown, "record_kind_unknown", kInfo, "an event is of an unknown kind"},
+    LossDescription{LossKind::kRecordKindUnknown, "record_kind_unknown", kLost, "an event is of an unknown kind"},
     LossDescription{LossKind::kNoteUnreadable, "note_unreadable", kLost, "a note of the hooks could not be read"},
-    LossDescription{LossKind::kNoteWithoutKind, "note_without_kind", kInfo, "a note says no kind"},
+    LossDescription{LossKind::kNoteWithoutKind, "note_without_kind", kLost, "a note says no kind"},
     LossDescription{LossKind::kNoteKindUnknown, "note_kind_unknown", kLost, "a note is of an unknown kind"},
     LossDescription{LossKind::kNoteFieldUnreadable, "note_field_unreadable", kLost,
-                    "a field of a note is not known, or its value is of another type"},
+                    "a field of a note is not known or missing, or its value can't be"},
     LossDescription{LossKind::kHookFailed, "hook_failed", kLost, "a hook failed and was left out"},
     LossDescription{LossKind::kNameGone, "name_gone", kLost,
                     "a private name of a library is gone: what needs it was left out"},

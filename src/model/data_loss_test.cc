@@ -28,7 +28,8 @@ TEST(DataLoss, is_told_in_a_sentence) {
             "a hook failed and was left out: phases.root (KeyError)");
   EXPECT_EQ(sentence_of({LossKind::kRecordingCut, 2, ""}), "a recording is cut within a record");
   EXPECT_EQ(sentences_of({{LossKind::kRecordingCut, 2, ""}, {LossKind::kRecordKindUnknown, 9, ""}}),
-            std::vector<std::string>{"a recording is cut within a record (2 times)"});
+            (std::vector<std::string>{"a recording is cut within a record (2 times)",
+                                      "an event is of an unknown kind (9 times)"}));
   EXPECT_EQ(to_string(LossSeverity::kWrongAnswerPossible), "wrong_answer_possible");
 }
 

@@ -39,7 +39,7 @@ enum class TextLooks {
 };
 
 // What people write who report no failure.
-enum class Genre {
+enum class TextKind {
   kNone,
   kQuestion,
   kSource,    // a program that handles errors
@@ -54,7 +54,8 @@ struct TextFile {
   std::int64_t bytes = 0, lines = 0;
   bool complete = true;  // false: a limit ended the reading
   TextLooks looks = TextLooks::kEmpty;
-  Genre genre = Genre::kNone;
+  TextKind kind = TextKind::kNone;
+  bool has_prose = false;  // somebody writes beside what programs printed
   // The first sentence of prose in which something is said to be so, and that no reader made anything of; and the first
   // in which the writer says it of himself.
   std::optional<SourceLine> not_understood, not_understood_of_writer;

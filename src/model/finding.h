@@ -22,7 +22,7 @@ std::string_view to_string(Severity severity);  // "error", "warning", "help", "
 enum class CheckState { kPass, kFail, kNotApplicable, kUnknown, kError };
 std::string_view to_string(CheckState state);  // "pass", "fail", "not_applicable", "unknown", "error"
 
-// What a finding rests on: a place, the words that stand there, and what follows from them.
+// The evidence that a finding rests on: a place, the words that stand there, and what follows from them.
 struct EvidenceItem {
   std::string file;       // empty: no single place
   std::int64_t line = 0;  // from 1; 0: the whole file

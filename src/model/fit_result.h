@@ -58,7 +58,7 @@ struct PlanRow {
   std::optional<Equivalence> equivalence;  // absent: nobody asked, as of plans that are not the best
 };
 
-// What in the script itself makes it run out.
+// The thing in the script itself that makes it run out.
 struct ScriptCause {
   std::string text;
   std::string line;    // of the script; may be empty
@@ -88,7 +88,7 @@ struct LargestBatch {
   bool operator==(const LargestBatch&) const = default;
 };
 
-// What would make the floor lower. source: model
+// Changes that would make the floor lower. source: model
 struct FloorRemedy {
   std::string text;
   Bytes frees;
@@ -156,7 +156,7 @@ struct FitResult {
   bool cheapest_known = false;        // nothing cheaper is left that could fit
   bool was_interrupted = false;       // Ctrl-C or SIGTERM: this is what was proven by then
   std::string plan_file;              // where the best plan was written; empty when it was not
-  std::string prove_command, train_command;
+  std::string prove_command, train_command, patch_command;
   double seconds = 0, budget_seconds = 0;
   int runs = 0;
   std::size_t candidates = 0, ruled_out = 0;

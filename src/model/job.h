@@ -1,4 +1,4 @@
-// What one run of a training job revealed: the facts that plans are made from. Built by plan/job_builder.
+// What one run of a training job revealed: the facts that plans are made from. Built by facts/job_builder.
 //
 // Everything here is about one process and one card. Sizes were measured on the virtual card; work was counted there.
 // A fact that was not seen is absent or empty, never an invented 0.
@@ -110,7 +110,7 @@ struct Holdings {
 };
 Bytes sum(const Holdings& holdings);
 
-// Where a block's bytes are counted.
+// The member in which a block's bytes are counted.
 inline constexpr std::array<Bytes Holdings::*, kBlockOwnerCount> kHoldingOfOwner = {
     &Holdings::weights, &Holdings::buffers,     &Holdings::gradients,  &Holdings::optimizer,
     &Holdings::inputs,  &Holdings::activations, &Holdings::workspaces, &Holdings::temporaries};
@@ -312,7 +312,7 @@ struct Job {
   std::vector<Obstacle> obstacles;
   std::optional<NetworkFacts> network;  // the largest of those that a library made
   std::vector<StagePeak> stage_peaks;
-  // By technique (plan/measured_shares.h, measured_key): the moments of a run with it alone, and what a step of it
+  // The moments of a run with each technique alone (by plan/measured_shares.h, measured_key), and what a step of it
   // asks.
   std::map<std::string, std::vector<StagePeak>> measured;
   std::map<std::string, StepWork> measured_work;

@@ -24,7 +24,8 @@ struct MemorySummary {
   Speaker speaker;
   std::optional<int> device;
   bool abbreviated = false;
-  // Under PyTorch's own keys, "allocated_bytes.all", "reserved_bytes.large_pool", "segment.all", "inactive_split.all".
+  // The statistics under PyTorch's own keys, "allocated_bytes.all", "reserved_bytes.large_pool", "segment.all",
+  // "inactive_split.all".
   std::map<std::string, MemoryStatistic> statistics;
   std::map<std::string, std::int64_t> counters;  // num_ooms, num_alloc_retries, num_device_alloc, max_split_size, ...
   bool truncated = false;

@@ -3,6 +3,7 @@
 #define VRAMFIT_MODEL_NETWORK_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,7 +12,6 @@
 
 namespace vramfit::model {
 
-// A transformer, from the config.json of a Hugging Face model. Sizes are counts of numbers, not bytes.
 // What attention keeps of its scores, a number for each pair of tokens in each head.
 enum class Scores {
   kFused,     // nothing: a fused kernel takes it, where there are as many heads of keys as of queries
@@ -20,6 +20,15 @@ enum class Scores {
   kCapped,    // by a tanh beside that
 };
 
+// How a model's file says that its weights are kept: quantization_config. Embeddings, head and norms are in 16 bits.
+struct Quantization {
+  std::string method;       // "mxfp4", "gptq", "awq", "fp8", "bitsandbytes"
+  double linear_bits = 16;  // of a weight of attention and MLP, with its share of scales
+  double expert_bits = 16;  // of one of an expert
+  friend bool operator==(const Quantization&, const Quantization&) = default;
+};
+
+// A transformer, from the config.json of a Hugging Face model. Sizes are counts of numbers, not bytes.
 struct TransformerShape {
   std::string kind;  // "llama": model_type
   std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
@@ -33,9 +42,10 @@ struct TransformerShape {
   std::int64_t longest = 0;            // sequence; 0: not told
   bool tied_embeddings = false;
   Scores scores = Scores::kFused;
-  bool capped_logits = false;            // by a tanh
-  bool known = true;                     // false: nothing here knows the model_type, and its fields alone tell
-  bool generates = true;                 // has a head over the vocabulary and a KV cache: a decoder
+  bool capped_logits = false;  // by a tanh
+  bool known = true;           // false: nothing here knows the model_type, and its fields alone tell
+  bool generates = true;       // has a head over the vocabulary and a KV cache: a decoder
+  std::optional<Quantization> quantization;
   std::vector<std::string> not_counted;  // "vision_config": parts of a model that also sees or hears
   friend bool operator==(const TransformerShape&, const TransformerShape&) = default;
 };

@@ -21,6 +21,7 @@ constexpr bool is_evaluation(std::uint8_t phase) { return phase == VF_PHASE_VALI
 // Whether a number is one of enum vf_owner.
 constexpr bool is_owner(std::int64_t number) { return number >= 0 && number < kOwnerCount; }
 inline constexpr int kPhaseCount = static_cast<int>(kPhaseNames.size());
+inline constexpr int kStageCount = static_cast<int>(kStageNames.size());
 
 }  // namespace vramfit::model
 

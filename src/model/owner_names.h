@@ -22,7 +22,7 @@ inline constexpr std::string_view kTemporaries = "temporaries";
 inline constexpr std::string_view kLoaded = "loaded";
 inline constexpr std::string_view kOtherTensors = "other tensors";
 
-// Of PyTorch's segments, free: those without a block, and what lies between blocks.
+// What is free of PyTorch's segments: those without a block, and what lies between blocks.
 inline constexpr std::string_view kCached = "cached";
 inline constexpr std::string_view kFragmented = "fragmented";
 // Outside of PyTorch's memory.

@@ -1,5 +1,5 @@
-// What a plan file may hold: the one description that the check before a job starts (plan/plan_check), the published
-// JSON schema and the table of docs/plans.md are made from. python/vramfit/apply takes what passes the check.
+// What a plan file may hold, as python/vramfit/contract/plans.py says it: by this the plan is checked before a job
+// starts (plan/plan_check), and of it the published JSON schema and the table of docs/plans.md are made.
 #ifndef VRAMFIT_MODEL_PLAN_SCHEMA_H
 #define VRAMFIT_MODEL_PLAN_SCHEMA_H
 
@@ -43,7 +43,7 @@ struct TechniqueSchema {
 
 std::span<const TechniqueSchema> plan_schema();
 
-// Beside the techniques, a plan file has these.
+// The members of a plan file beside the techniques.
 inline constexpr std::string_view kPlanKeys[] = {"version", "name", "techniques"};
 
 // Plans of version 1 up to this are read.

@@ -87,6 +87,10 @@ struct ReplayResult {
   std::vector<ReplayTrial> search;   // --search: the best first
   bool needs_are_unknown = false;    // the search was too large to look for the least capacities
   Fragmentation fragmentation;
+
+  // Whether the replay is of the recording: of the whole of it, and every segment and block in use came out where it
+  // was recorded. Else what it says of a card is a guess.
+  bool is_certain() const { return damage.empty() && (proof.is_same || (proof.segments == 0 && proof.blocks == 0)); }
 };
 
 }  // namespace vramfit::model

@@ -189,7 +189,7 @@ struct FileEntry {
   friend bool operator==(const FileEntry&, const FileEntry&) = default;
 };
 
-// What the job did to files, and whether the network was there for it. Of jobs on virtual cards.
+// What the job did to files, and whether the network was there for it. Only jobs on virtual cards have it.
 struct FilesResult {
   bool is_private = false;  // in a layer of the run's own, gone with it; else the user's files themselves
   std::string mechanism;    // "overlay", "user_namespace", "supervisor"; empty: nothing was put around the job

@@ -31,10 +31,8 @@ using ThreadRole = notes::ThreadRole;
 
 // What a process is to the job.
 enum class JobRole { kMain, kRank, kWorker, kChild };  // kWorker: of a DataLoader
-constexpr std::string_view to_string(JobRole role) {
-  constexpr std::array<std::string_view, 4> kNames = {"main", "rank", "worker", "child"};
-  return kNames[static_cast<std::size_t>(role)];
-}
+inline constexpr std::array<std::string_view, 4> kJobRoleWords = {"main", "rank", "worker", "child"};
+constexpr std::string_view to_string(JobRole role) { return kJobRoleWords[static_cast<std::size_t>(role)]; }
 
 // Tensors of one line, kept by one holder.
 using TensorGroup = notes::TensorGroup;
@@ -78,7 +76,7 @@ struct Growth {
   friend bool operator==(const Growth&, const Growth&) = default;
 };
 
-// The model called outside training. Of each phase and root the worst call.
+// The model called outside training. The worst call of each phase and root.
 struct EvaluationForward {
   std::string phase, root;
   std::string line;  // that called it
@@ -113,7 +111,7 @@ struct NeedlessCopy {
   friend bool operator==(const NeedlessCopy&, const NeedlessCopy&) = default;
 };
 
-// Between the arrival of a batch and the model's forward pass: augmentation and preparation on the card.
+// The work between the arrival of a batch and the model's forward pass: augmentation and preparation on the card.
 struct InputWork {
   int device = 0;
   std::string phase;

@@ -8,7 +8,7 @@
 namespace vramfit::model {
 
 enum class SentenceKind : std::uint8_t {
-  // Of programs and libraries, known by their words: ingest/text/settings.cc.
+  // Sentences of programs and libraries, known by their words: ingest/text/settings.cc.
   kAsynchronousReport,
   kCacheFlushes,
   kExpandableUnsupported,
@@ -47,7 +47,7 @@ enum class SentenceKind : std::uint8_t {
   kServerCommand,
   kSharedGpuMemory,
   kPinnedMemory,
-  // Of code beside the text.
+  // Sentences about code beside the text.
   kKeepsGraph,  // it keeps losses with their graphs
 
   // Somebody tells of a failure (ingest/text/told_cause.cc and told_signs.cc). All that follow are such.

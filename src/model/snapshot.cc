@@ -6,7 +6,7 @@
 namespace vramfit::model {
 namespace {
 
-// In the order of the enums. The last one is no word of any file.
+// The words in the order of the enums. The last one is no word of any file.
 constexpr std::array<std::string_view, 4> kStates = {"inactive", "active_allocated", "active_pending_free", "unknown"};
 constexpr std::array<std::string_view, 13> kActions = {
     "alloc",       "free_requested", "free_completed", "segment_alloc", "segment_free",

@@ -214,7 +214,7 @@ struct Snapshot {
     return std::span(stack_frames).subspan(stack_starts[index], stack_starts[index + 1] - stack_starts[index]);
   }
 
-  // For those who build one by hand. Equal content gives an id of its own each time.
+  // Adds one for those who build a snapshot by hand. Equal content gives an id of its own each time.
   StringId add_string(std::string_view text);
   FrameId add_frame(std::string_view file, std::string_view function, int line);
   StackId add_stack(std::span<const FrameId> frames);

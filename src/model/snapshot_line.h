@@ -20,8 +20,8 @@ bool is_package_beside_torch(std::string_view file);
 // Whether a frame is of C++ or C: PyTorch's, the interpreter's, the system's. Recordings have them by default.
 bool is_compiled(const Snapshot& snapshot, const Frame& frame);
 
-// "train.py:12 forward": the innermost line that is the user's own, else the innermost one of Python. Of a stack
-// without any it says what it is, as far as that can be told: "(backward, in C++: AddmmBackward0)".
+// "train.py:12 forward": the innermost line that is the user's own, else the innermost one of Python. A stack without
+// any says what it is, as far as that can be told: "(backward, in C++: AddmmBackward0)".
 std::string line_of(const model::Snapshot& snapshot, model::StackId stack);
 
 // A frame as it is shown; without a file it stands for several that were folded.

@@ -27,13 +27,9 @@ std::optional<RunState> parse_run_state(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<Peaks> fullest_peaks(const StoredRun& run) {
-  const auto& devices = run.end.devices;
-  if (devices.empty()) return std::nullopt;
-  const auto by_peak = [](const DeviceResult& device) { return device.peaks.device; };
-  const Peaks& most = std::ranges::max_element(devices, {}, by_peak)->peaks;
-  // A job that failed before it came to a card took none of it that anybody saw.
-  if (most.device.count() == 0) return std::nullopt;
+std::optional<Bytes> fullest_peak(const StoredRun& run) {
+  std::optional<Bytes> most;
+  for (const CardFigures& card : run.end.devices) most = std::max(most, card.device);  // none is less than any
   return most;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/card_figures.h"
 #include "model/run_result.h"
 
 namespace vramfit::model {
@@ -51,12 +52,12 @@ struct RunStart {
 
 // What is known when it ended.
 struct RunEnd {
-  std::string verdict;  // the verb's own word for it
+  std::string verdict;  // the verb's own word for it, or "interrupted"
   std::string reason;
   int exit_code = 0;
   double wall_seconds = 0;
   std::string torch, cuda, python;
-  std::vector<DeviceResult> devices;
+  std::vector<CardFigures> devices;
   std::vector<PhaseResult> phases;
   std::vector<StoredFinding> findings;
   std::string result;  // what --json writes; holds timeline and owners too
@@ -76,10 +77,10 @@ struct StoredRun {
   friend bool operator==(const StoredRun&, const StoredRun&) = default;
 };
 
-// The peaks of the run's fullest card; nothing where it told of none.
-std::optional<Peaks> fullest_peaks(const StoredRun& run);
+// The peak of the run's fullest card; nothing where it told of none.
+std::optional<Bytes> fullest_peak(const StoredRun& run);
 
-// Which runs a listing wants. Empty members take everything.
+// The runs that a listing wants. Empty members take everything.
 struct RunFilter {
   std::string tag, verb, verdict;
   std::optional<std::int64_t> parent;

@@ -71,6 +71,7 @@ struct Largest {
   std::optional<std::int64_t> fits;       // the largest that was run and fits
   std::optional<std::int64_t> too_large;  // the smallest that was run and does not
   std::string obstacle;                   // why the search could not end: a trial that failed for another reason
+  bool is_borderline = false;             // too_large, which may fit on a real card
   friend bool operator==(const Largest&, const Largest&) = default;
 };
 

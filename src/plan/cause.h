@@ -1,4 +1,4 @@
-// What in the script itself makes it run out of memory, where that was seen.
+// The cause in the script itself that makes it run out of memory, where that was seen.
 #ifndef VRAMFIT_PLAN_CAUSE_H
 #define VRAMFIT_PLAN_CAUSE_H
 

@@ -18,7 +18,7 @@ bool trains(const model::Job& job);
 Bytes evaluation_needs(const model::Job& job);
 // Applicable where the job evaluates and that is (near) too large for the card; with the numbers where it is not.
 Applicability check_evaluation(const model::Job& job, const Target& target);
-// For techniques that change weights: where, besides, nothing is trained.
+// Checks techniques that change weights: where, besides, nothing is trained.
 Applicability check_evaluation_alone(const model::Job& job, const Target& target);
 
 // What becomes of one moment's holdings, as shares of what they were.
@@ -27,8 +27,8 @@ struct HoldingShares {
 };
 void scale_holdings(model::Holdings& holdings, const HoldingShares& shares);
 
-// By a run with the technique alone (Job::measured, under `key`); `assumed` where there was none, or it has no such
-// moment.
+// The shares in a run with the technique alone (Job::measured, under `key`); `assumed` where there was none, or it has
+// no such moment.
 HoldingShares measured_shares(const model::Job& job, std::string_view key, const model::StagePeak& moment,
                               const HoldingShares& assumed);
 bool is_measured(const model::Job& job, std::string_view key);

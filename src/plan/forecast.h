@@ -41,9 +41,9 @@ enum class Tier { kEqual, kRounding, kPrecision, kStatistics, kAnother };
 Tier tier_of(Effect effect);
 std::optional<Tier> find_tier(std::string_view name);  // "equal", "rounding", "precision", "statistics", "another"
 
-// What becomes of a block of which nothing tells when a change lets it go: it goes when most such blocks do, or, to see
+// How a block is treated of which nothing tells when a change lets it go: it goes when most such blocks do, or, to see
 // how far that may be off, at once, or as late as without the change.
-enum class Untold : std::uint8_t { kGuessed, kGoesAtOnce, kStays };
+enum class UnknownEnd : std::uint8_t { kGuessed, kGoesAtOnce, kStays };
 
 struct Forecast {
   std::vector<model::StagePeak> stage_peaks;
@@ -62,13 +62,14 @@ struct Forecast {
   // What a stream of allocations is reshaped by (plan/stream), beside the above.
   const model::Change* repeats = nullptr;  // names the modules that are run again; of the axis, which outlives this
   bool releases_gradients = false;
-  Bytes state_at_once;  // of the optimizer's, which is in host memory but for its steps; 0: it stays on the card
+  Bytes state_at_once;         // of the optimizer's, which is in host memory but for its steps; 0: it stays on the card
+  bool splits_within = false;  // a batch, in the network's forward: what the network puts out stays whole
   bool chunks_loss = false;
   Bytes loss_chunk;           // of logits; a batch that has no more of them at once is not worked out in chunks
   double training_batch = 1;  // what has been done to the batches of training
   bool expandable_segments = false;
   bool empties_cache = false;
-  Untold untold = Untold::kGuessed;
+  UnknownEnd unknown_end = UnknownEnd::kGuessed;
   double evaluation_graph = 1;     // what of an evaluation's activations no_grad was taken to leave
   std::string_view measured_with;  // the technique whose own run it begins from
   // Techniques that change no size, only when blocks come and go, each with a run of its own: what that run shows holds
@@ -76,7 +77,7 @@ struct Forecast {
   // for evaluations whatever the batch.
   std::string_view saved_measured_with, step_measured_with, evaluation_measured_with;
   std::string_view evaluated_with;  // the technique that is in force in evaluations alone, as its run shows them
-  // Where that run had smaller inputs: what was left of them there, and what is to be left. The same: as it ran.
+  // What was left of the inputs in that run, where it had smaller ones, and what is to be left. The same: as it ran.
   double inputs_left_measured = 1, inputs_left = 1;
   model::StepWork work;
   Effect effect = Effect::kSame;
@@ -94,7 +95,7 @@ bool holds_graph(const model::StagePeak& moment);  // a training moment at which
 
 // A moment as the techniques left it, before what checkpointing and offloading free of it.
 model::StagePeak settled(const Forecast& forecast, model::StagePeak moment);
-// Of such a moment: some plans keep others once the weights are loaded.
+// The weights at such a moment: some plans keep others once the weights are loaded.
 Bytes weights_at(const Forecast& forecast, const model::StagePeak& settled);
 
 // `share` of the samples (or of the pixels) at once: what grows with the batch shrinks with it.
@@ -126,11 +127,11 @@ struct Outlook {
   Bytes needs;           // the largest of them: the smallest card it should run on
   Bytes uses;            // what it takes when memory is plenty: with the cache
   Bytes allocated = {};  // by tensors, at most; 0 where it was added up
-  // On the device, of what has to be there at once, whatever the cache and without what one operator alone works in,
-  // for which cuDNN has other algorithms; 0 where it was added up.
+  // The bytes on the device that have to be there at once, whatever the cache and without what one operator alone works
+  // in, for which cuDNN has other algorithms; 0 where it was added up.
   Bytes least = {};
   MadeBy made_by = MadeBy::kAddedUp;
-  // Where nothing tells when some of its blocks go: what it comes to if they all go at once, and if they all stay.
+  // What it comes to if they all go at once, and if they all stay, where nothing tells when some of its blocks go.
   std::optional<Need> at_least = {}, at_most = {};
   // What it can't come to less or more than, on the device (forecast_bounds.h).
   Bytes floor = {};

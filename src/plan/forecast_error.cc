@@ -11,7 +11,7 @@ struct KeptError {
   double share;
 };
 
-// In the order of MadeBy. tests/project/test_forecast_errors.py compares it with the kept cases.
+// The errors in the order of MadeBy. tests/project/test_forecast_errors.py compares it with the kept cases.
 constexpr std::array<KeptError, kWaysToForecast> kKeptErrors = {{
     {MadeBy::kAddedUp, "added_up", 0.33},
     {MadeBy::kOwnRun, "own_run", 0.01},

@@ -14,8 +14,7 @@ enum class MadeBy : std::uint8_t {
   kPlayed,        // one change, played from the run of the job as it is
   kCombined,      // several changes, of which one at most had a run of its own
   kCombinedRuns,  // several changes, of which two or more had runs of their own: only one of those can be begun from
-  // With a change that a run of its own would tell of, and that had none: of when blocks come and go, or of their
-  // sizes.
+  // One change had no run of its own, which would tell: of when blocks come and go, or of their sizes.
   kUnmeasuredLives,
   kUnmeasuredSizes,
 };
@@ -27,7 +26,7 @@ struct OwnRuns {
   std::size_t made = 0;  // so many changes had a run of their own
   std::size_t missed_lives = 0, missed_sizes = 0;
 };
-// By how many changes a plan has, and by their runs; of what is played.
+// How a plan of so many changes was forecast, by their runs; it is one that is played.
 MadeBy played_by(std::size_t changes, const OwnRuns& runs);
 
 // Half-width of the interval around a forecast in which 95 % of the runs of such plans came out, as a share of the

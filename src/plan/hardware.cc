@@ -41,7 +41,7 @@ Bytes overhead_of(const model::Card& card, int cuda_major) {
   return devices::total_of(overhead, kLibraries) + overhead.uncertainty;
 }
 
-// What each of several cards holds.
+// The memory that each of several cards holds.
 Bytes share_of(const model::Job& job, const Demand& demand, int cards) {
   if (cards == 1) return demand.single;
   Forecast forecast = *demand.forecast;

@@ -21,6 +21,7 @@ const model::StagePeak* find_same_stage(const std::vector<model::StagePeak>& mom
 std::string measured_key(const model::Change& change) {
   if (const auto other = model::find_text(change, "to")) return change.technique + ":" + *other;
   if (const auto count = model::find_integer(change, "per_side")) return fmt::format("{}:{}", change.technique, *count);
+  if (const auto count = model::find_integer(change, "parts")) return fmt::format("{}:{}", change.technique, *count);
   if (const auto scale = model::find_number(change, "scale")) return fmt::format("{}:{:g}", change.technique, *scale);
   if (const auto share = model::find_number(change, "share")) return fmt::format("{}:{:g}", change.technique, *share);
   if (const auto dtype = model::find_text(change, "weights")) return change.technique + ":" + *dtype;

@@ -14,7 +14,7 @@ namespace vramfit::plan {
 // The moment of that phase and stage; null: there is none.
 const model::StagePeak* find_same_stage(const std::vector<model::StagePeak>& moments, const model::StagePeak& moment);
 
-// Under which a change's run is kept (Job::measured): its technique, and what of several runs of one this is.
+// The key under which a change's run is kept (Job::measured): its technique, and what of several runs of one this is.
 std::string measured_key(const model::Change& change);
 bool is_measured_by(std::string_view key, std::string_view technique);
 

@@ -33,7 +33,7 @@ std::vector<std::string> names_in(const Rows& rows, Member member) {
   return names;
 }
 
-// What to write instead of a word that nobody knows.
+// The word to write instead of one that nobody knows.
 std::string suggest(std::string_view word, const std::vector<std::string>& known) {
   if (known.empty()) return "it has none";
   const std::string all = fmt::format("{}", fmt::join(known, ", "));

@@ -38,6 +38,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"offload_optimizer", {{"at_once", std::int64_t{1 << 20}}}},
            {"release_gradients", {}},
            {"chunked_loss", {{"chunk_bytes", std::int64_t{1 << 25}}, {"linear", std::int64_t{50304}}}},
+           {"split_forward", {{"parts", std::int64_t{2}}}},
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},

@@ -20,6 +20,9 @@ Promise promise_of_micro_batch(const Change& change) {
   return promise;
 }
 
+// Sums over a batch are made of those of its parts; batch norms see each part by itself.
+Promise promise_of_split(const Change&) { return {Sameness::kRounding, kRoundingShare, false, "", true, false}; }
+
 Promise promise_of_autocast(const Change& change) {
   const double share = rounding_share_of(model::find_text(change, "dtype").value_or("bfloat16"));
   return {Sameness::kPrecision, share > 0 ? share : kRoundingShare, false, "", false, false};
@@ -132,6 +135,7 @@ constexpr auto kPromises = std::to_array<Row>({{"allocator", exact},
                                                {"prune", promise_of_network},
                                                {"host_transforms", promise_of_sums},
                                                {"sparse_embeddings", promise_of_sparse},
+                                               {"split_forward", promise_of_split},
                                                {"int4_weights", promise_of_int4_weights},
                                                {"half_teacher", promise_of_half_teacher},
                                                {"attention", promise_of_sums}});
@@ -162,7 +166,7 @@ Promise find_promise(const model::Plan& plan) {
   Promise whole;
   const bool splits = std::ranges::any_of(plan.changes, accumulates);
   for (const Change& change : plan.changes) {
-    // Beside the micro-batches of the training, those of another loader are of an evaluation.
+    // Another loader's micro-batches, beside those of the training, are of an evaluation.
     if (splits && change.technique == "micro_batch" && !accumulates(change)) continue;
     const Promise one = find_promise(change);
     whole.at_most = std::max(whole.at_most, one.at_most);

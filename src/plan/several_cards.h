@@ -11,7 +11,7 @@
 
 namespace vramfit::plan {
 
-// Empty where the job fits one card. Of 2, 4 or 8 cards like the target's, the first count at which shards fit.
+// Empty where the job fits one card. Else the first count of 2, 4 or 8 cards like the target's at which shards fit.
 std::vector<std::string> advise_several_cards(const model::Job& job, const Target& target);
 
 }  // namespace vramfit::plan

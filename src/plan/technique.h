@@ -20,7 +20,7 @@ namespace vramfit::plan {
 // Ampere: cards before it compute in bfloat16 by other means, if at all.
 inline constexpr model::ComputeCapability kFirstWithBf16 = {8, 0};
 
-// Which of the plans that fit is the best.
+// What makes one of the plans that fit the best.
 enum class Goal {
   kSameTraining,  // the one that takes least from the training; of those, the fastest
   kMinTime,       // the fastest, whatever it takes from the training
@@ -49,7 +49,7 @@ inline Applicability applicable() { return {}; }
 inline Applicability in_force(std::string reason) { return {Standing::kInForce, std::move(reason)}; }
 inline Applicability not_possible(std::string reason) { return {Standing::kNotPossible, std::move(reason)}; }
 
-// In which phases a technique changes what a job does: what --phase goes by.
+// The phases in which a technique changes what a job does: what --phase goes by.
 enum class ActsIn { kAnyPhase, kTraining, kEvaluations };
 
 class Technique {
@@ -74,7 +74,7 @@ class Technique {
   virtual bool only_lets_go() const { return false; }
   // Whether it is foretold well enough without that run for a plan to be tried before it is made.
   virtual bool is_foretold_unmeasured() const { return false; }
-  // Where each of several options is another job: a run for each.
+  // The changes to run where each of several options is another job: a run for each.
   virtual std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const {
     const auto one = find_measurable(job, target);
     return one ? std::vector{*one} : std::vector<model::Change>{};
@@ -84,7 +84,7 @@ class Technique {
   virtual bool mends_cause(const model::Job&) const { return false; }
 };
 
-// By the job's figures, and by what its script was seen to do.
+// The applicability by the job's figures, and by what its script was seen to do.
 inline Applicability find_applicability(const Technique& technique, const model::Job& job, const Target& target) {
   Applicability found = technique.applies_to(job, target);
   if (found.standing != Standing::kApplicable) return found;

@@ -78,7 +78,7 @@ struct Library {
 // Tries each name in turn, as dlopen does. The error says what was missing and what to do.
 base::Result<Library> open_library(const std::vector<std::string>& names);
 
-// Where drivers put it: the loader's own path first, then WSL, containers and the usual folders.
+// The places where drivers put it: the loader's own path first, then WSL, containers and the usual folders.
 std::vector<std::string> usual_names();
 
 // NVML's own text for an answer, or one of ours.

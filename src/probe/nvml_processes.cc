@@ -14,7 +14,7 @@ using nvml::bytes_of;
 
 namespace {
 
-// What the driver shows no process for. Unknown as soon as one process's share is.
+// The memory that the driver shows no process for. Unknown as soon as one process's share is.
 Reading unexplained(const model::CardReading& card, const Reading& processes, const std::vector<ListedUse>& listed) {
   if (!card.used_bytes) return card.used_bytes.why();
   if (!processes) return processes.why();

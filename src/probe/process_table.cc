@@ -29,7 +29,7 @@ std::optional<std::string> read_small(const fs::path& path) {
 
 namespace {
 
-// Beyond this many processes files are opened for each reading instead of kept open.
+// Files of more processes than this are opened for each reading instead of kept open.
 constexpr std::size_t kMostKeptOpen = 400;
 // /proc/PID/status costs the kernel several times what stat does.
 constexpr std::int64_t kStatusTurns = 10;

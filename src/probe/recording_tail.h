@@ -16,8 +16,8 @@ struct AllocatorReading {
   friend bool operator==(const AllocatorReading&, const AllocatorReading&) = default;
 };
 
-// By the process's own device number. Reading goes back until some device is named, at most `most_records`: a device
-// that has been quiet for long is left out, and has what it had when it was last there.
+// The readings by the process's own device number. Reading goes back until some device is named, at most
+// `most_records`: a device that has been quiet for long is left out, and has what it had when it was last there.
 base::Result<std::map<int, AllocatorReading>> read_recording_tail(const std::filesystem::path& recording,
                                                                   std::int64_t most_records = 4096);
 

@@ -61,6 +61,8 @@ std::string estimate_to_text(const EstimateView& view) {
                  kPageWidth, 0) +
             "\n";
   }
+  if (!view.notes.empty()) text += "\n";
+  for (const std::string& note : view.notes) text += wrap(note, kPageWidth, 0) + "\n";
   text += "\nTo prove it by a run of a script to start from:\n";
   for (const std::string& command : view.proof) text += fmt::format("  {}\n", command);
   const std::string packages = fmt::format("{}", fmt::join(view.packages, " "));
@@ -102,6 +104,7 @@ std::string estimate_to_json(const EstimateView& view, std::string_view version)
       {"largest_batch", or_null(view.largest_batch)},
       {"unknown_model_type", view.unknown_kind.empty() ? ordered_json(nullptr) : ordered_json(view.unknown_kind)},
       {"not_counted", view.not_counted},
+      {"notes", view.notes},
       {"proof", view.proof},
       {"packages", view.packages}});
 }

@@ -31,6 +31,7 @@ struct EstimateView {
   std::optional<std::int64_t> largest_batch;
   std::string unknown_kind;              // the model_type, where nothing is known of it
   std::vector<std::string> not_counted;  // parts of the network, by the names of their configurations
+  std::vector<std::string> notes;        // sentences
   std::vector<std::string> proof;        // the commands that prove it
   std::vector<std::string> packages;     // that the script of the proof imports beside torch
 };

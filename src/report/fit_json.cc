@@ -144,6 +144,7 @@ std::string fit_to_json(const model::FitResult& result, std::string_view version
                       {"interrupted", result.was_interrupted},
                       {"plan_file", or_null(result.plan_file)},
                       {"prove_command", or_null(result.prove_command)},
+                      {"patch_command", or_null(result.patch_command)},
                       {"train_command", or_null(result.train_command)},
                       {"seconds", result.seconds},
                       {"budget_seconds", result.budget_seconds},

@@ -16,7 +16,7 @@ using model::FitVerdict;
 
 constexpr std::size_t kShownOpen = 2;  // so that an answer fits one screen
 
-// What the job with plenty did not come to, nor any plan.
+// Lines of the script that the job with plenty did not come to, nor any plan.
 void add_reach(std::string& text, const model::Reach& reach, bool tells_all) {
   std::vector<std::string> sentences = unreached_sentences(reach, 5);
   sentences.insert(sentences.end(), reach.open.begin(), reach.open.end());
@@ -81,10 +81,8 @@ void add_commands(std::string& text, const FitResult& result) {
       text += "\n" + wrap("[!] " + result.reason, kPageWidth, 4) + "\n";
     return;
   }
-  text += fmt::format("\nThe best plan is in {}. To train with it on the real card:\n  {}\n", result.plan_file,
-                      result.train_command);
-  text += fmt::format("To see the proof again (or the plan as a diff of the script: vramfit patch):\n  {}\n",
-                      result.prove_command);
+  text += fmt::format("\nThe best plan is in {}. To train, to prove it again, as a diff:\n  {}\n  {}\n  {}\n",
+                      result.plan_file, result.train_command, result.prove_command, result.patch_command);
 }
 
 std::string describe_ending(const FitResult& result) {

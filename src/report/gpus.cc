@@ -18,6 +18,13 @@ namespace {
 
 std::string rate(const std::optional<double>& tflops) { return tflops ? fmt::format("{:.4g}", *tflops) : "-"; }
 
+// For the list, whose lines hold 80 columns.
+std::string short_rate(const std::optional<double>& tflops) {
+  constexpr double kNoFraction = 100;
+  if (!tflops) return "-";
+  return *tflops < kNoFraction ? fmt::format("{:.3g}", *tflops) : fmt::format("{:.0f}", *tflops);
+}
+
 ordered_json rate_json(const std::optional<double>& tflops) {
   return tflops ? ordered_json(*tflops) : ordered_json(nullptr);
 }
@@ -85,7 +92,7 @@ ordered_json card_json(const Card& card) {
           {"sources", card.sources}};
 }
 
-// Behind the figure that it is of.
+// The lines with a source, behind the figure that it is of.
 std::string source_line(const std::string& source) {
   constexpr std::string_view kSourceIndent = "      ";
   std::string text(kSourceIndent);
@@ -191,22 +198,22 @@ std::string gpu_to_text(const Card& card) {
 }
 
 std::string gpus_to_text(const std::vector<Card>& cards) {
-  std::vector<std::vector<std::string>> rows = {{"key", "name", "memory", "cc", "GB/s", "fp32", "16 bit", "year"}};
+  std::vector<std::vector<std::string>> rows = {{"key", "name", "GiB", "cc", "GB/s", "fp32", "16 bit"}};
   for (const Card& card : cards) {
     const auto& half =
         card.rates.bf16 ? card.rates.bf16 : (card.rates.fp16_tensor ? card.rates.fp16_tensor : card.rates.fp16);
     rows.push_back({card.key, card.name.starts_with("NVIDIA ") ? card.name.substr(7) : card.name,
-                    fmt::format("{:.2f} GiB", card.memory.as_gib()),
+                    fmt::format("{:.1f}", card.memory.as_gib()),
                     fmt::format("{}.{}", card.capability.major, card.capability.minor),
-                    fmt::format("{:.0f}", card.bandwidth_gbps), rate(card.rates.fp32), rate(half),
-                    std::to_string(card.release_year)});
+                    fmt::format("{:.0f}", card.bandwidth_gbps), short_rate(card.rates.fp32), short_rate(half)});
   }
   const Column number{Align::kRight, 10};
-  return table({{Align::kLeft, 16}, {Align::kLeft, 20}, number, number, number, number, number, number}, rows) +
-         fmt::format(
-             "\n{} cards. Rates are dense peaks in TFLOP/s; 16 bit is bf16 where the card has it, else fp16.\n"
-             "One card with each figure's source, and its MIG instances: vramfit gpus h100\n",
-             cards.size());
+  return table({{Align::kLeft, 22}, {Align::kLeft, 20}, number, number, number, number, number}, rows) + "\n" +
+         wrap(
+             fmt::format("{} cards. Rates are dense peaks in TFLOP/s; 16 bit is bf16 where the card has it, else fp16.",
+                         cards.size()),
+             kPageWidth, 0) +
+         "\nOne card with each figure's source, and its MIG instances: vramfit gpus h100\n";
 }
 
 std::string gpus_to_json(const std::vector<Card>& cards, std::string_view version) {

@@ -13,16 +13,16 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json devices_json(const std::vector<model::DeviceResult>& devices) {
+ordered_json devices_json(const std::vector<model::CardFigures>& devices) {
   ordered_json list = ordered_json::array();
-  for (const model::DeviceResult& device : devices) {
+  for (const model::CardFigures& device : devices) {
     ordered_json row = {{"index", device.index},
                         {"name", device.name},
-                        {"total_bytes", device.total.count()},
-                        {"context_bytes", device.context.count()},
-                        {"library_bytes", device.libraries.count()},
+                        {"total_bytes", or_null(device.total)},
+                        {"context_bytes", or_null(device.context)},
+                        {"library_bytes", or_null(device.libraries)},
                         {"allocation_retries", device.retries}};
-    row.update(peaks_json(device.peaks));
+    row.update(peaks_json(device));
     list.push_back(std::move(row));
   }
   return list;

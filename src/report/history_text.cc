@@ -14,7 +14,6 @@
 namespace vramfit::report {
 
 using base::Bytes;
-using model::Peaks;
 using model::RunState;
 using model::StoredRun;
 
@@ -40,7 +39,9 @@ std::string short_command(const StoredRun& run) {
   return text;
 }
 
-std::string peak_text(const std::optional<Peaks>& peaks) { return peaks ? to_string(peaks->device) : "-"; }
+std::string peak_text(const std::optional<Bytes>& peak, std::string_view unknown = "-") {
+  return peak ? to_string(*peak) : std::string(unknown);
+}
 
 std::string wall_seconds_text(double seconds) { return seconds > 0 ? fmt::format("{:.1f} s", seconds) : "-"; }
 
@@ -53,12 +54,12 @@ std::string bar(Bytes part, Bytes whole) {
 }
 
 // "+1.20 GiB (+12 %)" against the first run.
-std::string change(const std::optional<Peaks>& first, const std::optional<Peaks>& peaks) {
-  if (!first || !peaks) return "";
-  const Bytes delta = peaks->device - first->device;
+std::string change(const std::optional<Bytes>& first, const std::optional<Bytes>& peak) {
+  if (!first || !peak) return "";
+  const Bytes delta = *peak - *first;
   if (delta.count() == 0) return "same";
-  const double share = 100.0 * static_cast<double>(delta.count()) /
-                       static_cast<double>(std::max<std::int64_t>(1, first->device.count()));
+  const double share =
+      100.0 * static_cast<double>(delta.count()) / static_cast<double>(std::max<std::int64_t>(1, first->count()));
   const std::string size = to_string(delta.count() < 0 ? -delta : delta);
   return fmt::format("{}{} ({:+.0f} %)", delta.count() < 0 ? "-" : "+", size, share);
 }
@@ -79,12 +80,9 @@ void add_peaks(std::string& text, const StoredRun& run) {
   const Column number{Align::kRight, 12};
   if (!run.end.devices.empty()) {
     std::vector<std::vector<std::string>> rows = {{"card", "allocated", "reserved", "device", "of"}};
-    for (const model::DeviceResult& device : run.end.devices) {
-      const bool is_known = device.peaks.reserved.count() > 0;  // a watch sees no allocator
-      rows.push_back({fmt::format("{} {}", device.index, device.name),
-                      is_known ? to_string(device.peaks.allocated) : "-",
-                      is_known ? to_string(device.peaks.reserved) : "-", to_string(device.peaks.device),
-                      device.total.count() > 0 ? to_string(device.total) : "?"});
+    for (const model::CardFigures& device : run.end.devices) {
+      rows.push_back({fmt::format("{} {}", device.index, device.name), peak_text(device.allocated),
+                      peak_text(device.reserved), peak_text(device.device), peak_text(device.total, "?")});
     }
     text += "\nPeaks\n" + table({{Align::kLeft, 26}, number, number, number, number}, rows);
   }
@@ -119,13 +117,13 @@ void add_difference(std::string& text, const model::Comparison& comparison, cons
 void add_memory(std::string& text, const model::Comparison& comparison) {
   Bytes most;
   for (const auto& peaks : comparison.peaks) {
-    if (peaks) most = std::max(most, peaks->device);
+    if (peaks) most = std::max(most, *peaks);
   }
   std::vector<std::vector<std::string>> rows = {{"run", "at the peak", "", "against the first", "took"}};
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const auto& peaks = comparison.peaks[i];
-    rows.push_back({fmt::format("{}", comparison.runs[i].number), peak_text(peaks),
-                    peaks ? bar(peaks->device, most) : "", i == 0 ? "" : change(comparison.peaks[0], peaks),
+    rows.push_back({fmt::format("{}", comparison.runs[i].number), peak_text(peaks), peaks ? bar(*peaks, most) : "",
+                    i == 0 ? "" : change(comparison.peaks[0], peaks),
                     wall_seconds_text(comparison.runs[i].end.wall_seconds)});
   }
   text +=
@@ -165,7 +163,7 @@ std::string history_to_text(const std::vector<StoredRun>& runs) {
   std::vector<std::vector<std::string>> rows = {{"run", "when", "verb", "outcome", "peak", "command", "tags"}};
   for (const StoredRun& run : runs) {
     rows.push_back({fmt::format("{}", run.number), when(run.started_ms).substr(5), run.start.verb, outcome_of(run),
-                    peak_text(fullest_peaks(run)), short_command(run),
+                    peak_text(fullest_peak(run)), short_command(run),
                     fmt::format("{}", fmt::join(run.tags, " ")) + (run.note.empty()   ? ""
                                                                    : run.tags.empty() ? "*"
                                                                                       : " *")});

@@ -13,7 +13,7 @@ namespace vramfit::report {
 // What run_to_json() writes.
 nlohmann::ordered_json run_json(const model::RunResult& result, std::string_view version);
 
-// Of a plan's row: {"class", "text", "steps", "checked", ...}.
+// The equivalence in a plan's row: {"class", "text", "steps", "checked", ...}.
 nlohmann::ordered_json equivalence_json(const model::Equivalence& equivalence);
 
 }  // namespace vramfit::report

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "model/card_figures.h"
 #include "model/run_result.h"
 
 namespace vramfit::report {
@@ -24,6 +25,16 @@ nlohmann::ordered_json list_json(const Elements& elements, Convert convert) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& element : elements) list.push_back(convert(element));
   return list;
+}
+
+inline nlohmann::ordered_json or_null(const std::optional<model::Bytes>& bytes) {
+  return bytes ? nlohmann::ordered_json(bytes->count()) : nlohmann::ordered_json(nullptr);
+}
+
+inline nlohmann::ordered_json peaks_json(const model::CardFigures& card) {
+  return {{"peak_allocated_bytes", or_null(card.allocated)},
+          {"peak_reserved_bytes", or_null(card.reserved)},
+          {"peak_device_bytes", or_null(card.device)}};
 }
 
 inline nlohmann::ordered_json peaks_json(const model::Peaks& peaks) {

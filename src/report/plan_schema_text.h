@@ -12,7 +12,7 @@ namespace vramfit::report {
 
 // JSON Schema, draft 2020-12.
 std::string plan_schema_to_json(std::span<const model::TechniqueSchema> schema);
-// In Markdown.
+// The table in Markdown.
 std::string plan_schema_to_table(std::span<const model::TechniqueSchema> schema);
 
 }  // namespace vramfit::report

@@ -38,9 +38,11 @@ std::string quoted(const ReplayTrial& trial) {
   return trial.settings.empty() ? "PyTorch's default settings" : trial.settings;
 }
 
-// Most segments lie where they were recorded: else the replay is of another course of events than the recording.
-bool agrees(const model::ReplayProof& proof) {
-  return proof.is_same || proof.segments == 0 || proof.same_segments * 10 >= proof.segments * 9;
+std::string doubt(const ReplayResult& result) {
+  if (!result.damage.empty()) return "the file is damaged, and what it lacks may need more";
+  const model::ReplayProof& proof = result.proof;
+  return fmt::format("the replay agrees with {} of {} segments and {} of {} blocks only", proof.same_segments,
+                     proof.segments, proof.same_blocks, proof.blocks);
 }
 
 std::string verdict_of(const ReplayResult& result, const ReplayTrial& trial) {
@@ -51,13 +53,11 @@ std::string verdict_of(const ReplayResult& result, const ReplayTrial& trial) {
         to_string(trial.peak_reserved), quoted(trial));
   }
   if (trial.fits) {
-    const model::ReplayProof& proof = result.proof;
-    std::string text =
-        agrees(proof)
-            ? fmt::format("[✓] fits with {}", quoted(trial))
-            : fmt::format("[?] fits with {} as far as the replay goes, which agrees with {} of {} segments only",
-                          quoted(trial), proof.same_segments, proof.segments);
-    if (trial.needs) text += fmt::format(": {} to spare", to_string(*result.capacity - *trial.needs));
+    std::string text = fmt::format("{} fits with {}", result.is_certain() ? "[✓]" : "[?]", quoted(trial));
+    if (!result.is_certain()) text += fmt::format(" as far as the replay goes: {}", doubt(result));
+    if (trial.needs)
+      text +=
+          fmt::format("{} {} to spare", result.is_certain() ? ":" : ";", to_string(*result.capacity - *trial.needs));
     return text;
   }
   std::string text = fmt::format("[✗] does not fit with {}", quoted(trial));

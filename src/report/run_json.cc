@@ -15,15 +15,16 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json device_json(const model::DeviceResult& device) {
+ordered_json device_json(const model::RunResult& result, const model::DeviceResult& device) {
+  const model::CardFigures figures = figures_of(result, device);
   ordered_json json = {{"name", device.name},
                        {"index", device.index},
-                       {"total_bytes", device.total.count()},
+                       {"total_bytes", or_null(figures.total)},
                        {"occupied_bytes", device.occupied.count()},
-                       {"context_bytes", device.context.count()},
+                       {"context_bytes", or_null(figures.context)},
                        {"context_uncertainty_bytes", device.context_uncertainty.count()},
-                       {"library_bytes", device.libraries.count()}};
-  json.update(peaks_json(device.peaks));
+                       {"library_bytes", or_null(figures.libraries)}};
+  json.update(peaks_json(figures));
   json["allocation_retries"] = device.retries;
   if (device.needs) {
     json["needs_bytes"] = device.needs->bytes.count();
@@ -167,7 +168,7 @@ ordered_json unreached_json(const model::Unreached& lines) {
           {"code", lines.code}, {"when", lines.when}, {"card", to_string(lines.card)}};
 }
 
-// For the verdicts that say that it fits.
+// The words for the verdicts that say that it fits; null for others.
 ordered_json words_json(const model::RunResult& result) {
   const bool ran = result.verdict == model::Verdict::kFits || result.verdict == model::Verdict::kBorderline;
   if (!ran || (result.oom && !result.oom->caught)) return nullptr;
@@ -208,7 +209,8 @@ ordered_json run_json(const model::RunResult& result, std::string_view version) 
   json["margin_bytes"] = result.margin ? ordered_json(result.margin->count()) : ordered_json(nullptr);
   json["peak_device"] = result.peak_device;
   json["peak_phase"] = or_null(result.peak_phase);
-  json["devices"] = list_json(result.devices, device_json);
+  json["devices"] =
+      list_json(result.devices, [&](const model::DeviceResult& device) { return device_json(result, device); });
   json["phases"] = list_json(result.phases, phase_json);
   json["owners_at_peak"] = list_json(result.owners_at_peak, owner_json);
   json["lines_at_peak"] = list_json(result.lines_at_peak, line_json);

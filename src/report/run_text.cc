@@ -69,7 +69,7 @@ std::string describe_verdict(const RunResult& result) {
     case Verdict::kFailed:
       break;
   }
-  return fmt::format("failed: {} ({})", result.reason, ending(result));
+  return fmt::format("{}: {} ({})", result.interrupted ? "interrupted" : "failed", result.reason, ending(result));
 }
 
 // "/home/me/project/train.py:84 in step": where room is short, the file's own name and the line matter most.
@@ -302,7 +302,7 @@ Mark verdict_mark(const RunResult& result) {
     case Verdict::kNoCard:
       return Mark::kNoCard;
     default:
-      return Mark::kBad;
+      return result.interrupted ? Mark::kUnsure : Mark::kBad;
   }
 }
 

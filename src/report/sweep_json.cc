@@ -53,6 +53,7 @@ std::string sweep_to_json(const model::SweepResult& result, std::string_view ver
     largest.push_back({{"values", values_json(result.spec, found.values)},
                        {"fits", or_null(found.fits)},
                        {"too_large", or_null(found.too_large)},
+                       {"too_large_is_borderline", found.is_borderline},
                        {"obstacle", found.obstacle}});
   }
   const ordered_json json = {

@@ -42,7 +42,7 @@ struct BorderEdge {
   bool is_sure = true;  // false: one of the two is borderline
   friend bool operator==(const BorderEdge&, const BorderEdge&) = default;
 };
-// Between neighbours that were both run. None for a map of what a search found: its border lies within the cells.
+// Edges between neighbours that were both run. None for a map of what a search found: its border lies within the cells.
 std::vector<BorderEdge> find_border(const SweepMap& map);
 
 struct SweepPoint {

@@ -83,10 +83,15 @@ std::string largest_line(const SweepSpec& spec, const model::Largest& largest) {
                        largest.fits ? fmt::format("; {} fits", *largest.fits) : "");
   }
   if (!largest.fits && largest.too_large) {
+    if (largest.is_borderline) {
+      return fmt::format("[!] {}not even {} {} surely fits: it is borderline", where, name, *largest.too_large);
+    }
     return fmt::format("[✗] {}not even {} {} fits", where, name, *largest.too_large);
   }
   if (largest.fits && largest.too_large && *largest.too_large == *largest.fits + 1) {
-    return fmt::format("[✓] {}{} {} fits, {} does not; both were run", where, name, *largest.fits, *largest.too_large);
+    const std::string_view next =
+        largest.is_borderline ? "is borderline (it may fit on a real card, or not)" : "does not";
+    return fmt::format("[✓] {}{} {} fits, {} {}; both were run", where, name, *largest.fits, *largest.too_large, next);
   }
   if (largest.fits && !largest.too_large && *largest.fits == spec.goal->high) {
     return fmt::format("[✓] {}{} {} fits, the largest that was asked for", where, name, *largest.fits);
@@ -102,6 +107,7 @@ bool has_fitted(const Trial& trial) { return trial.state == TrialState::kDone &&
 }  // namespace
 
 Mark sweep_verdict_mark(const SweepResult& result) {
+  if (result.interrupted) return Mark::kUnsure;
   return std::ranges::any_of(result.trials, has_fitted) ? Mark::kGood : Mark::kBad;
 }
 

@@ -45,6 +45,20 @@ constexpr std::array kSteps = {
        ALTER TABLE runs ADD COLUMN parent INTEGER REFERENCES runs(number) ON DELETE CASCADE;
        CREATE INDEX runs_by_parent ON runs(parent);
        CREATE INDEX tags_by_name ON tags(tag);)",
+    // 3: figures of a card that nothing measured are NULL, which were 0 until then: of a run none of whose cards was
+    // used all of them, of a watch all but what the driver counts.
+    R"(CREATE TABLE figures (
+         run INTEGER NOT NULL REFERENCES runs(number) ON DELETE CASCADE, position INTEGER NOT NULL,
+         card_index INTEGER NOT NULL, name TEXT NOT NULL, total INTEGER, context INTEGER, libraries INTEGER,
+         allocated INTEGER, reserved INTEGER, device INTEGER, retries INTEGER NOT NULL, PRIMARY KEY (run, position));
+       INSERT INTO figures SELECT run, position, card_index, name, nullif(total, 0), context, libraries, allocated,
+         reserved, device, retries FROM devices;
+       UPDATE figures SET context = NULL, libraries = NULL, allocated = NULL, reserved = NULL, device = NULL
+         WHERE run NOT IN (SELECT run FROM devices WHERE device > 0);
+       UPDATE figures SET context = NULL, libraries = NULL, allocated = NULL, reserved = NULL
+         WHERE run IN (SELECT number FROM runs WHERE verb = 'watch');
+       DROP TABLE devices;
+       ALTER TABLE figures RENAME TO devices;)",
 };
 
 Result<int> read_schema(Connection& connection) {

@@ -1,5 +1,6 @@
 #include "store/migrations.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -55,6 +56,33 @@ TEST_F(MigrationsTest, AFileOfTheFirstFormatKeepsItsRuns) {
   EXPECT_EQ(run->end.verdict, "fits");
   EXPECT_FALSE(run->start.parent);
   EXPECT_TRUE(store->add_tag(1, "kept"));
+}
+
+TEST_F(MigrationsTest, WhatNothingMeasuredIsNoZeroAnyMore) {
+  {
+    Connection connection = connect();
+    ASSERT_TRUE(migrate(connection, 2));
+    for (const char* verb : {"run", "run", "watch"}) {
+      ASSERT_TRUE(connection.execute(fmt::format(
+          "INSERT INTO runs (uuid, state, started_ms, verb, command, folder, script, script_hash, git_commit,"
+          " git_branch, git_changes, host, version, card, plan, verdict) VALUES (hex(randomblob(8)), 'ended', 5, '{}',"
+          " '[\"python\"]', '/', '', '', '', '', 0, 'h', '0.0', 'RTX 3060', '', 'fits')",
+          verb)));
+    }
+    // Ended before it came to a card; used the first of two; watched.
+    ASSERT_TRUE(connection.execute(
+        "INSERT INTO devices VALUES (1, 0, 0, 'a', 100, 0, 0, 0, 0, 0, 0), (2, 0, 0, 'a', 100, 5, 0, 30, 40, 45, 1), "
+        "(2, 1, 1, 'b', 100, 0, 0, 0, 0, 0, 0), (3, 0, 0, 'a', 0, 0, 0, 0, 0, 70, 0)"));
+  }
+  auto store = Store::open(file());
+  ASSERT_TRUE(store) << to_string(store.error());
+  const auto cards = [&](std::int64_t number) { return store->find(number)->end.devices; };
+  using base::Bytes;
+  EXPECT_EQ(cards(1), (std::vector<model::CardFigures>{{.name = "a", .index = 0, .total = Bytes(100)}}));
+  EXPECT_EQ(cards(2).at(0).libraries, Bytes(0)) << "measured, and nothing";
+  EXPECT_EQ(cards(2).at(0).device, Bytes(45));
+  EXPECT_EQ(cards(2).at(1).device, Bytes(0));
+  EXPECT_EQ(cards(3), (std::vector<model::CardFigures>{{.name = "a", .index = 0, .device = Bytes(70)}}));
 }
 
 TEST_F(MigrationsTest, AFileFromANewerVramfitIsRefusedAndLeftAlone) {

@@ -29,6 +29,10 @@ Result<std::vector<std::string>> parse_words(const std::string& text) {
   return command;
 }
 
+std::optional<std::int64_t> number_of(const std::optional<Bytes>& bytes) {
+  return bytes ? std::optional(bytes->count()) : std::nullopt;
+}
+
 // Prepares, lets `fill` bind each element's values, and runs it once per element.
 template <class Element, class Fill>
 Result<void> insert_each(Connection& connection, std::string_view sql, const std::vector<Element>& elements,
@@ -130,14 +134,14 @@ Result<void> update_end(Connection& connection, std::int64_t number, const model
 }
 
 Result<void> insert_devices(Connection& connection, std::int64_t number,
-                            const std::vector<model::DeviceResult>& devices) {
+                            const std::vector<model::CardFigures>& devices) {
   return insert_each(connection, "INSERT INTO devices VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)", devices,
-                     [&](Statement& row, std::int64_t position, const model::DeviceResult& device) {
+                     [&](Statement& row, std::int64_t position, const model::CardFigures& device) {
                        row.bind(1, number).bind(2, position).bind(3, std::int64_t{device.index});
-                       row.bind(4, std::string_view(device.name)).bind(5, device.total.count());
-                       row.bind(6, device.context.count()).bind(7, device.libraries.count());
-                       row.bind(8, device.peaks.allocated.count()).bind(9, device.peaks.reserved.count());
-                       row.bind(10, device.peaks.device.count()).bind(11, device.retries);
+                       row.bind(4, std::string_view(device.name)).bind(5, number_of(device.total));
+                       row.bind(6, number_of(device.context)).bind(7, number_of(device.libraries));
+                       row.bind(8, number_of(device.allocated)).bind(9, number_of(device.reserved));
+                       row.bind(10, number_of(device.device)).bind(11, device.retries);
                      });
 }
 
@@ -166,19 +170,24 @@ Result<void> insert_tag(Connection& connection, std::int64_t number, const std::
   return insert->bind(1, number).bind(2, std::string_view(tag)).run();
 }
 
-Result<std::vector<model::DeviceResult>> select_devices(Connection& connection, std::int64_t number) {
-  return select_each<model::DeviceResult>(
+Result<std::vector<model::CardFigures>> select_devices(Connection& connection, std::int64_t number) {
+  return select_each<model::CardFigures>(
       connection,
       "SELECT card_index, name, total, context, libraries, allocated, reserved, device, retries FROM devices "
       "WHERE run = ?1 ORDER BY position",
       number, [](const Statement& row) {
-        model::DeviceResult device;
+        const auto bytes = [&](int column) {
+          return row.is_null(column) ? std::nullopt : std::optional(Bytes(row.integer(column)));
+        };
+        model::CardFigures device;
         device.index = static_cast<int>(row.integer(0));
         device.name = row.text(1);
-        device.total = Bytes(row.integer(2));
-        device.context = Bytes(row.integer(3));
-        device.libraries = Bytes(row.integer(4));
-        device.peaks = {Bytes(row.integer(5)), Bytes(row.integer(6)), Bytes(row.integer(7))};
+        device.total = bytes(2);
+        device.context = bytes(3);
+        device.libraries = bytes(4);
+        device.allocated = bytes(5);
+        device.reserved = bytes(6);
+        device.device = bytes(7);
         device.retries = row.integer(8);
         return device;
       });

@@ -29,14 +29,14 @@ base::Result<std::int64_t> insert_run(Connection& connection, const model::Store
 base::Result<void> update_end(Connection& connection, std::int64_t number, const model::RunEnd& end);
 
 base::Result<void> insert_devices(Connection& connection, std::int64_t number,
-                                  const std::vector<model::DeviceResult>& devices);
+                                  const std::vector<model::CardFigures>& devices);
 base::Result<void> insert_phases(Connection& connection, std::int64_t number,
                                  const std::vector<model::PhaseResult>& phases);
 base::Result<void> insert_findings(Connection& connection, std::int64_t number,
                                    const std::vector<model::StoredFinding>& findings);
 base::Result<void> insert_tag(Connection& connection, std::int64_t number, const std::string& tag);
 
-base::Result<std::vector<model::DeviceResult>> select_devices(Connection& connection, std::int64_t number);
+base::Result<std::vector<model::CardFigures>> select_devices(Connection& connection, std::int64_t number);
 base::Result<std::vector<model::PhaseResult>> select_phases(Connection& connection, std::int64_t number);
 base::Result<std::vector<model::StoredFinding>> select_findings(Connection& connection, std::int64_t number);
 base::Result<std::vector<std::string>> select_tags(Connection& connection, std::int64_t number);

@@ -29,7 +29,7 @@ class Statement {
 
   // True while there is a row.
   base::Result<bool> step();
-  // For statements that return nothing.
+  // Runs statements that return nothing.
   base::Result<void> run();
   void reset();
 

@@ -31,6 +31,11 @@ std::unexpected<base::Error> pass_on(const Result<T>& failed) {
 
 Result<Store> Store::open(const std::filesystem::path& path) {
   std::error_code ignored;  // opening the file says what is wrong
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return base::fail(base::ErrorCode::kUsage, "this is no file, and can hold no history", path.string(),
+                      "VRAMFIT_STORE=FILE, or none");
+  }
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
   auto connection = Connection::open(path, kBusyMs);
   if (!connection) return pass_on(connection);

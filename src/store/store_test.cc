@@ -63,12 +63,14 @@ model::RunEnd some_end() {
   end.torch = "2.12.1+cu130";
   end.cuda = "13.0";
   end.python = "3.11.7";
-  model::DeviceResult device;
+  model::CardFigures device, unused;
   device.name = "NVIDIA GeForce RTX 3060";
   device.total = Bytes::gib(12);
-  device.peaks = {Bytes::gib(9), Bytes::gib(10), Bytes::gib(11)};
+  device.allocated = Bytes::gib(9), device.reserved = Bytes::gib(10), device.device = Bytes::gib(11);
+  device.context = Bytes(), device.libraries = Bytes();  // measured, and nothing
+  unused.name = "a card that nothing was seen of";
   device.retries = 3;
-  end.devices = {device};
+  end.devices = {device, unused};
   end.phases = {{.name = "train", .peaks = {Bytes(1), Bytes(2), Bytes(3)}, .steps = 4},
                 {.name = "validate", .peaks = {Bytes(5), Bytes(6), Bytes(7)}, .steps = 8}};
   end.findings = {{"VF101", "capacity_exceeded", "it does not fit"}};
@@ -90,6 +92,13 @@ TEST_F(StoreTest, ARunComesBackAsItWasPutIn) {
   EXPECT_EQ(run->ended_ms, 2000);
   EXPECT_EQ(run->start, some_start());
   EXPECT_EQ(run->end, some_end());
+}
+
+TEST_F(StoreTest, WhatIsNoFileIsRefusedAndLeftAlone) {
+  const auto refused = Store::open("/dev/null");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("no file"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists("/dev/null-journal"));
 }
 
 TEST_F(StoreTest, AnUnknownNumberIsNotFound) {

@@ -51,9 +51,23 @@ std::string difference(const model::SweepSpec& known, const model::SweepSpec& wa
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+// Somebody's own files: a sweep begins with sweep.json, before which there is an empty folder of trials at most.
+bool is_foreign(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / "sweep.json", error)) return false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename() != "trials" || !fs::is_empty(entry.path(), error)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<void> SweepFolder::prepare(const model::SweepSpec& spec) const {
+  if (is_foreign(path_)) {
+    return fail(ErrorCode::kUsage, "the folder is not empty, and no sweep's", path_.string(),
+                "name a new or empty one with --out");
+  }
   std::error_code error;
   fs::create_directories(path_ / "trials", error);
   if (error) return fail(ErrorCode::kSystem, "cannot make the sweep's folder: " + error.message(), path_.string());

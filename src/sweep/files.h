@@ -32,7 +32,7 @@ class SweepFolder {
   std::filesystem::path result_file(std::size_t trial) const { return of(trial, ".json"); }
   std::filesystem::path log_file(std::size_t trial) const { return of(trial, ".log"); }
 
-  // Which combination a trial is. Trials of a search come into being as it goes: their values are kept beside them.
+  // The combination that a trial is. Trials of a search come into being as it goes: their values are kept beside them.
   base::Result<void> write_values(std::size_t trial, const std::vector<std::string>& values) const;
   base::Result<std::vector<std::string>> read_values(std::size_t trial) const;
   // The uuid of a trial's run in the history; empty: it has none.
@@ -43,7 +43,7 @@ class SweepFolder {
 
   // Nothing while there is none.
   std::optional<model::TrialResult> read_result(std::size_t trial) const;
-  // For a trial whose process could not write one.
+  // Writes for a trial whose process could not.
   base::Result<void> write_result(std::size_t trial, const model::TrialResult& result) const;
 
  private:

@@ -52,7 +52,7 @@ void SweepHistory::finish(const model::SweepResult& result, const std::string& j
   for (const model::Trial& trial : result.trials) fits += trial.result.fits() ? 1 : 0;
   const bool is_memory = std::ranges::any_of(
       result.trials, [](const model::Trial& trial) { return trial.result.verdict == "out_of_memory"; });
-  end.verdict = fits > 0 ? "fits" : is_memory ? "out_of_memory" : "failed";
+  end.verdict = result.interrupted ? "interrupted" : fits > 0 ? "fits" : is_memory ? "out_of_memory" : "failed";
   end.reason = fmt::format("{} of {} trials fit", fits, result.trials.size());
   end.exit_code = fits > 0 ? 0 : 1;
   end.wall_seconds = result.seconds;

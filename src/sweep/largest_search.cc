@@ -18,7 +18,9 @@ void LargestSearch::tell(std::int64_t number, const model::TrialResult& result) 
   if (result.fits()) {
     fits_ = std::max(fits_.value_or(number), number);
   } else if (result.verdict == "out_of_memory" || result.verdict == "borderline") {
-    too_large_ = std::min(too_large_.value_or(number), number);
+    if (too_large_ && number >= *too_large_) return;
+    too_large_ = number;
+    is_borderline_ = result.verdict == "borderline";
   } else {
     // Neither fits nor runs out: to go on either way would be a guess.
     obstacle_ = fmt::format("{}: {}{}{}", number, result.verdict, result.reason.empty() ? "" : ", ", result.reason);

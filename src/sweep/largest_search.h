@@ -22,12 +22,13 @@ class LargestSearch {
   void give_up(std::string why) { obstacle_ = std::move(why); }
 
   model::Largest answer(std::vector<std::string> values) const {
-    return {std::move(values), fits_, too_large_, obstacle_};
+    return {std::move(values), fits_, too_large_, obstacle_, is_borderline_};
   }
 
  private:
   std::int64_t low_, high_;
   std::optional<std::int64_t> fits_, too_large_;
+  bool is_borderline_ = false;
   std::string obstacle_;
 };
 

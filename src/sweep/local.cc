@@ -120,11 +120,11 @@ Result<std::vector<std::size_t>> LocalTrialRunner::wait() {
   std::vector<std::size_t> ended;
   for (auto each = running_.begin(); each != running_.end();) {
     const auto& [process, running] = *each;
-    int status = 0;
-    const bool is_over = ::waitpid(process, &status, WNOHANG) == process;
+    const auto status = base::take_ended(process);
+    const bool is_over = status.has_value();
     const bool is_overdue =
         base::seconds_between(running.began_ns, clock_.now_ns()) > spec_.timeout_seconds + kOverdueSeconds;
-    if (is_over) explain_failure(running.trial, status);
+    if (status) explain_failure(running.trial, *status);
     if (!is_over && is_overdue) end_overdue(process, running);
     if (is_over || is_overdue) {
       ended.push_back(running.trial);

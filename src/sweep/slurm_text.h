@@ -14,7 +14,7 @@ namespace vramfit::sweep {
 
 using SlurmJobs = std::map<std::size_t, std::string>;  // by trial: the job that it is a task of
 
-// Of a sweep's slurm.json; `name` is for the error.
+// Reads a sweep's slurm.json; `name` is for the error.
 base::Result<SlurmJobs> parse_slurm_jobs(std::string_view text, const std::string& name);
 std::string to_text(const SlurmJobs& jobs);
 

@@ -14,7 +14,7 @@
 
 namespace vramfit::sweep {
 
-// Where trials run: here (sweep_local.h) or on a cluster (sweep_slurm.h).
+// Where trials run: here (local.h) or on a cluster (slurm.h).
 class TrialRunner {
  public:
   virtual ~TrialRunner() = default;
@@ -25,7 +25,7 @@ class TrialRunner {
   virtual void cancel() = 0;  // ends all that run
 };
 
-// Which known results are not taken over: trials that ended so are run again. "all" is every one.
+// The known results that are not taken over: trials that ended so are run again. "all" is every one.
 using Retry = std::vector<std::string>;
 inline const Retry kUsualRetry = {"failed", "timed_out"};
 

@@ -137,6 +137,23 @@ TEST(LargestSearch, finds_every_border_and_has_run_both_its_sides) {
   }
 }
 
+TEST(LargestSearch, a_borderline_neighbour_is_told_from_one_that_does_not_fit) {
+  const auto search_with = [](const char* next) {
+    LargestSearch search(1, 64);
+    while (const auto number = search.next()) {
+      model::TrialResult result = result_of(*number <= 5);
+      if (*number == 6) result.verdict = next;
+      search.tell(*number, result);
+    }
+    return search.answer({});
+  };
+  EXPECT_EQ(search_with("borderline").too_large, 6);
+  EXPECT_TRUE(search_with("borderline").is_borderline);
+  EXPECT_FALSE(search_with("out_of_memory").is_borderline);
+  const std::string line = report::largest_line({.goal = model::SweepGoal{"batch", 1, 64}}, search_with("borderline"));
+  EXPECT_NE(line.find("6 is borderline"), std::string::npos) << line;
+}
+
 TEST(LargestSearch, a_failure_for_another_reason_ends_it) {
   LargestSearch search(1, 64);
   search.tell(1, result_of(true));

@@ -26,7 +26,9 @@ constexpr double kOfLives = 0.005;  // the same blocks, perhaps for less long
 // What a script holds of one micro-batch until the next has made its own is not read here.
 constexpr double kOfMicroBatches = 0.05;
 constexpr double kOfSecondRuns = 0.1;  // when a module runs again, and what it makes meanwhile, is read in two ways
-constexpr double kOfTurns = 0.05;      // which parameters are updated together is read in two ways
+// When the gradient of what a network puts out goes is read in two ways.
+constexpr double kOfPartsWithin = 0.1;
+constexpr double kOfTurns = 0.05;  // which parameters are updated together is read in two ways
 
 // Twice the place of a record, so that something may happen between two.
 constexpr std::size_t moment_of(std::size_t record) { return 2 * record; }
@@ -108,12 +110,8 @@ bool is_of_samples(const BlockLife& life) {
   return life.owner == VF_OWNER_UNKNOWN || life.owner == VF_OWNER_INPUT || life.owner == VF_OWNER_ACTIVATION;
 }
 
-void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& passes, std::vector<BlockLife>& lives) {
-  for (BlockLife& life : lives) {
-    if (is_of_samples(life) && !outlives_steps(life, passes))
-      life.size = std::max<std::int64_t>(life.size / parts, 512);
-  }
-  // Every micro-batch but the first finds gradients from its beginning on, and makes its own for a moment.
+// Every part of a batch but the first finds gradients from the pass' beginning on, and makes its own for a moment.
+void add_up_gradients(const std::vector<TrainingPass>& passes, std::vector<BlockLife>& lives) {
   for (std::size_t i = 0, known = lives.size(); i < known; ++i) {
     if (lives[i].owner != VF_OWNER_GRADIENT || lives[i].phase != VF_PHASE_TRAIN) continue;
     const auto pass = std::ranges::find_if(
@@ -126,13 +124,64 @@ void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& pas
   }
 }
 
+std::int64_t size_of_part(const BlockLife& life, std::int64_t parts) {
+  return std::max<std::int64_t>(life.size / parts, 512);
+}
+
+void take_fewer_samples(std::int64_t parts, const std::vector<TrainingPass>& passes, std::vector<BlockLife>& lives) {
+  for (BlockLife& life : lives) {
+    if (is_of_samples(life) && !outlives_steps(life, passes)) life.size = size_of_part(life, parts);
+  }
+  add_up_gradients(passes, lives);
+}
+
+// What one pass holds of its whole batch, where its network works on parts of it within its forward: the batch, what
+// the network returns, and what the script makes of that outside of all modules. In backward that comes first, until
+// anything goes that the network held; what is there then waits for the last part.
+void split_within(std::int64_t parts, const TrainingPass& pass, const std::vector<TrainingPass>& passes,
+                  std::vector<BlockLife>& lives) {
+  const auto is_of_batch = [&](const BlockLife& life) { return is_of_samples(life) && !outlives_steps(life, passes); };
+  const auto is_of_network = [&](const BlockLife& life) {
+    return life.born >= pass.begin && life.born < pass.turn && !life.module.empty() && is_of_batch(life) &&
+           life.owner != VF_OWNER_INPUT;
+  };
+  std::size_t first_gone = pass.end;
+  const BlockLife* returned = nullptr;
+  for (const BlockLife& life : lives) {
+    if (!is_of_network(life)) continue;
+    returned = &life;  // the last that it makes
+    if (life.gone > pass.turn) first_gone = std::min(first_gone, life.gone);
+  }
+  for (BlockLife& life : lives) {
+    if (!is_of_batch(life) || life.born < pass.begin || life.born > pass.end) continue;
+    const bool is_of_parts = is_of_network(life) || (life.born >= pass.turn && life.born > first_gone);
+    if (is_of_parts && &life != returned) {
+      life.size = size_of_part(life, parts);
+    } else if (life.born >= pass.turn && life.gone > first_gone) {
+      life.gone = std::max(life.gone, pass.end);
+    }
+  }
+}
+
+// What modules make in evaluations is of parts too; there is no telling here what of it is returned.
+void split_all_within(std::int64_t parts, const std::vector<TrainingPass>& passes, std::vector<BlockLife>& lives) {
+  for (BlockLife& life : lives) {
+    const bool is_evaluated = life.phase == VF_PHASE_VALIDATE || life.phase == VF_PHASE_TEST;
+    const bool is_made = life.owner == VF_OWNER_UNKNOWN || life.owner == VF_OWNER_ACTIVATION;
+    if (is_evaluated && is_made && !outlives_steps(life, passes) && !life.module.empty())
+      life.size = size_of_part(life, parts);
+  }
+  for (const TrainingPass& pass : passes) split_within(parts, pass, passes, lives);
+  add_up_gradients(passes, lives);
+}
+
 void release_gradients(std::vector<BlockLife>& lives) {
   for (BlockLife& life : lives) {
     if (life.owner == VF_OWNER_GRADIENT && life.phase == VF_PHASE_TRAIN) life.gone = life.born + 1;
   }
 }
 
-// As python/vramfit/apply/offload_optimizer.py has it: the state of so many bytes of parameters is on the card at once.
+// The state of so many bytes of parameters is on the card at once, as python/vramfit/apply/offload_optimizer.py has it.
 constexpr std::int64_t kTurn = std::int64_t{64} << 20;
 
 // The share of the state that a step has on the card: of the gradients of the first pass, those of one turn.
@@ -281,6 +330,10 @@ class Reading {
       if (parts <= 1) return "micro_batch without accumulation";
       tolerance = std::max(tolerance, kOfMicroBatches);
       return take_fewer_samples(parts, passes_, lives_), "";
+    }
+    if (change.technique == "split_forward") {
+      tolerance = std::max(tolerance, kOfPartsWithin);
+      return split_all_within(model::find_integer(change, "parts").value_or(1), passes_, lives_), "";
     }
     if (change.technique != "checkpoint") return change.technique;
     if (model::find_text(change, "keep")) return "checkpoint that keeps products";

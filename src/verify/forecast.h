@@ -3,6 +3,8 @@
 // its sums nor the simulator of the allocator. For tests: it looks at every pair of blocks.
 //
 //   micro_batch        what a training step allocates for its samples is smaller; gradients of the first step stay
+//   split_forward      what a network allocates for its samples is smaller; what it gets and returns stays, as what is
+//                      made of that outside of modules; gradients of the first part stay
 //   checkpoint         what a module holds for its backward is there during its forward, and again once the last of
 //                      what came after it is gone; what it returns stays
 //   offload_optimizer  the state is there in steps alone, and a share of it, as of what steps work in

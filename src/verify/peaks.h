@@ -25,7 +25,7 @@ struct CountedPeaks {
 // Counts the peaks of each card. Processes share a clock, by which they are merged; what one holds goes with its end.
 std::map<int, CountedPeaks> count_peaks(std::span<const model::Recording> recordings);
 
-// What of the result's peaks is not what was counted, a sentence each; empty: all of it agrees.
+// The peaks of the result that are not what was counted, a sentence each; empty: all of it agrees.
 std::vector<std::string> check_peaks(std::span<const model::Recording> recordings, const model::RunResult& result);
 
 }  // namespace vramfit::verify

@@ -62,10 +62,10 @@ TEST(CheckPlacement, finds_overlaps_and_blocks_outside_of_segments) {
 }
 
 // A step of two modules: weights 100, a holds 60 and returns 40, b holds 50 and returns 20; backward makes gradients of
-// 30 and 40 as it lets b's go, then a's.
+// 30 and 40 as it lets b's go, then a's. What a library makes for itself in a's forward stays.
 class Step {
  public:
-  Step() {
+  explicit Step(std::int64_t workspace = 0) {
     recording_.strings = {"a", "b"};
     stage_ = VF_STAGE_OTHER;
     add(1, 100, VF_OWNER_WEIGHT);
@@ -73,6 +73,7 @@ class Step {
     scope_ = 1;
     add(2, 60, VF_OWNER_ACTIVATION);
     add(3, 40, VF_OWNER_ACTIVATION);
+    if (workspace > 0) push(VF_RECORD_BLOCK_ALLOC, 8, workspace);
     scope_ = 2;
     add(4, 50, VF_OWNER_ACTIVATION);
     add(5, 20, VF_OWNER_ACTIVATION);
@@ -122,6 +123,13 @@ TEST(CountForecast, smaller_batches_hold_less_and_keep_gradients) {
   const model::Change halves{"micro_batch", {{"micro_batch", std::int64_t{1}}, {"accumulate", std::int64_t{2}}}};
   EXPECT_EQ(Step().count({halves}).allocated, Bytes::mib(100 + 85 + 70 + 30))
       << "halves of all that is saved, both gradients of the first, and the second's own as it is made";
+}
+
+TEST(CountForecast, a_network_in_parts_returns_all_of_it) {
+  const model::Change halves{"split_forward", {{"parts", std::int64_t{2}}}};
+  EXPECT_EQ(Step().count({halves}).allocated, Bytes::mib(100 + 75 + 20 + 70 + 30))
+      << "halves of what is saved, all of what b returns, both gradients of the first part, and the second's own";
+  EXPECT_EQ(Step(16).count({halves}).allocated, Bytes::mib(16 + 100 + 75 + 20 + 70 + 30)) << "a workspace is whole";
 }
 
 TEST(CountForecast, a_module_that_runs_again_holds_nothing_meanwhile) {

@@ -79,6 +79,7 @@ void clean(model::RunResult& result) {
   clean(result.untested);
   clean(result.warnings);
   for (model::DataLoss& loss : result.losses) clean(loss.detail);
+  result.evidence = {};  // names and lines of the script's own, of which no page shows anything
   if (result.files) {
     result.files->entries.clear();
     result.files->read_only.clear();
@@ -105,9 +106,14 @@ void clean(model::FitResult& fit) {
   }
   clean(fit.plans);
   clean(fit.lost);
+  clean(fit.foreseen);
+  clean(fit.front);
+  clean(fit.advice);
+  if (fit.free_run) clean(*fit.free_run);
   for (model::TechniqueRow& row : fit.techniques) clean(row.reason);
   fit.plan_file.clear();
   fit.prove_command.clear();
+  fit.patch_command.clear();
   fit.train_command.clear();
 }
 

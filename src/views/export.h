@@ -36,7 +36,7 @@ struct Exported {
 };
 base::Result<Exported> export_for_others(const ExportRequest& request);
 
-// What each source gives; export_run.cc, export_snapshot.cc, export_watch.cc.
+// The data that each source gives; export_run.cc, export_snapshot.cc, export_watch.cc.
 base::Result<report::exports::ExportFacts> facts_of_run(std::int64_t number);
 base::Result<report::exports::ExportFacts> facts_of_snapshot(const std::filesystem::path& file);
 base::Result<report::exports::ExportFacts> facts_of_watch(const std::filesystem::path& file);

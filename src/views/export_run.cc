@@ -119,10 +119,8 @@ Result<ExportFacts> facts_of_run(std::int64_t number) {
   ExportFacts facts{.title = fmt::format("run {}", number), .begins_ms = stored.started_ms};
   facts.outcome = stored.state == model::RunState::kEnded ? stored.end.verdict : std::string(to_string(stored.state));
   std::ranges::replace(facts.outcome, '_', ' ');
-  for (const model::DeviceResult& device : stored.end.devices) {
-    const Bytes peak = device.peaks.device;
-    facts.cards.push_back(
-        {device.index, device.name, device.total, peak.count() > 0 ? std::optional(peak) : std::nullopt});
+  for (const model::CardFigures& device : stored.end.devices) {
+    facts.cards.push_back({device.index, device.name, device.total.value_or(Bytes()), device.device});
   }
   if (stored.end.result.empty()) return facts;
   if (stored.start.verb == "sweep") {

@@ -79,7 +79,7 @@ class WatchExport {
     end_what_was_not_told(at_ns);
   }
 
-  // Once all samples are there.
+  // Called once all samples are there.
   void end_at_pauses() {
     for (const Pause& pause : find_pauses(times_ns_)) {
       for (Counter& counter : facts_.counters) {

@@ -41,21 +41,15 @@ std::vector<OwnerTotal> add_up(const std::vector<model::OwnerRow>& rows) {
   return sorted;
 }
 
-// Proven plans that no other beats in peak and time, quickest first.
-std::vector<std::size_t> find_front(const std::vector<model::PlanRow>& plans) {
-  const auto beats = [](const model::PlanRow& left, const model::PlanRow& right) {
-    return left.proven->device <= right.proven->device && left.time_factor <= right.time_factor &&
-           (left.proven->device < right.proven->device || left.time_factor < right.time_factor);
-  };
-  std::vector<std::size_t> front;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (!plans[i].proven) continue;
-    const bool is_beaten =
-        std::ranges::any_of(plans, [&](const model::PlanRow& other) { return other.proven && beats(other, plans[i]); });
-    if (!is_beaten) front.push_back(i);
+// Plans that fit and that the search found on the front, quickest first.
+std::vector<std::size_t> find_on_front(const model::FitResult& fit) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < fit.plans.size(); ++i) {
+    const auto is_same = [&](const model::PlanRow& row) { return row.plan.changes == fit.plans[i].plan.changes; };
+    if (std::ranges::any_of(fit.front, is_same)) found.push_back(i);
   }
-  std::ranges::stable_sort(front, {}, [&](std::size_t i) { return plans[i].time_factor; });
-  return front;
+  std::ranges::stable_sort(found, {}, [&](std::size_t i) { return fit.plans[i].time_factor; });
+  return found;
 }
 
 // A link to the part of the page about this run, or to a page of its own.
@@ -94,7 +88,7 @@ ShownRun build_facts(const model::StoredRun& stored, const std::vector<model::St
     return facts;
   }
   facts.owners = add_up(read->run.owners_at_peak);
-  if (read->fit) facts.front = find_front(read->fit->plans);
+  if (read->fit) facts.front = find_on_front(*read->fit);
   facts.result = std::move(read->run);
   facts.fit = std::move(read->fit);
   return facts;

@@ -58,7 +58,7 @@ StoredRun stored_full_of(const std::string& text, std::int64_t number) {
 }
 
 model::PlanRow plan_row(std::string name, std::int64_t peak, double factor) {
-  return {.plan = {.name = std::move(name)},
+  return {.plan = {.name = name, .changes = {{.technique = name}}},
           .standing = model::PlanStanding::kFits,
           .predicted = Bytes(peak),
           .predicted_peak = Bytes(peak),
@@ -76,6 +76,7 @@ model::FitResult some_fit() {
                .predicted = Bytes(300),
                .predicted_peak = Bytes(300)}};
   fit.techniques = {{"autocast", "applicable", ""}};
+  fit.front = {plan_row("quick", 90, 1.0), plan_row("faster and too large", 120, 0.9), plan_row("small", 50, 2.0)};
   fit.prove_command = "vramfit run --plan plan.json -- python train.py";
   return fit;
 }
@@ -127,7 +128,15 @@ TEST(Report, a_fit_is_read_back_and_its_verdict_leads) {
   EXPECT_LT(html.find("[✓] quick fits card"), html.find("Peak against time"));
 }
 
-TEST(Report, the_front_leaves_out_plans_that_another_beats_in_both) {
+TEST(Report, a_run_within_a_fit_is_read_back_too) {
+  model::FitResult fit = some_fit();
+  fit.free_run = result_full_of("free");
+  const auto read = ingest::read_stored_result(report::fit_to_json(fit, "1"));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->fit->free_run, fit.free_run);
+}
+
+TEST(Report, plans_are_on_the_front_that_the_search_found_there) {
   StoredRun run{.number = 4, .state = model::RunState::kEnded};
   run.end.result = report::fit_to_json(some_fit(), "1");
   const std::string html = build_report({run}, {.version = "1"});
@@ -148,7 +157,7 @@ TEST(Report, a_damaged_result_leaves_the_tables_of_the_history_and_says_so) {
         std::string(R"({"verdict":"fits","timeline":[{"at_ns":"x"}]})"), std::string(R"({"verdict":"marvellous"})")}) {
     StoredRun run{.number = 9, .state = model::RunState::kEnded};
     run.end.verdict = "fits";
-    run.end.devices = {{.name = "a card", .peaks = {Bytes(1), Bytes(2), Bytes(3)}}};
+    run.end.devices = {{.name = "a card", .device = Bytes(3)}};
     run.end.result = damaged;
     const std::string html = build_report({run}, {.version = "1"});
     EXPECT_NE(html.find("not a run&#39;s result"), std::string::npos) << damaged;

@@ -11,6 +11,14 @@
 
 namespace vramfit::watch {
 
+namespace {
+
+nlohmann::ordered_json bytes_or_null(const std::optional<base::Bytes>& bytes) {
+  return bytes ? nlohmann::ordered_json(bytes->count()) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
 void WatchTotals::add(const model::MachineSample& sample) {
   if (samples_++ == 0) first_ns_ = sample.at_unix_ns;
   last_ns_ = sample.at_unix_ns;
@@ -19,15 +27,16 @@ void WatchTotals::add(const model::MachineSample& sample) {
     const auto place = static_cast<std::size_t>(found - cards_.begin());
     if (found == cards_.end()) {
       cards_.push_back(card.uuid);
-      model::DeviceResult device;
+      model::CardFigures device;
       device.name = card.name;
       device.index = static_cast<int>(card.index.value_or(static_cast<std::int64_t>(place)));
       devices_.push_back(std::move(device));
     }
-    model::DeviceResult& device = devices_[place];
+    model::CardFigures& device = devices_[place];
     if (card.total_bytes) device.total = base::Bytes(*card.total_bytes);
-    const auto used = std::max(card.used_bytes.value_or(0), card.peak_used_bytes.value_or(0));
-    device.peaks.device = std::max(device.peaks.device, base::Bytes(used));
+    for (const auto& used : {card.used_bytes, card.peak_used_bytes}) {
+      if (used) device.device = std::max(device.device, std::optional(base::Bytes(*used)));
+    }
   }
 }
 
@@ -44,8 +53,8 @@ model::RunEnd WatchTotals::summarize(const std::filesystem::path& recording) con
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     json["cards"].push_back({{"uuid", cards_[i]},
                              {"name", devices_[i].name},
-                             {"total_bytes", devices_[i].total.count()},
-                             {"peak_used_bytes", devices_[i].peaks.device.count()}});
+                             {"total_bytes", bytes_or_null(devices_[i].total)},
+                             {"peak_used_bytes", bytes_or_null(devices_[i].device)}});
   }
   end.result = base::json_file(json);
   return end;

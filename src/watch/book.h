@@ -23,7 +23,7 @@ class WatchTotals {
 
  private:
   std::vector<std::string> cards_;  // UUIDs of devices_
-  std::vector<model::DeviceResult> devices_;
+  std::vector<model::CardFigures> devices_;
   std::int64_t samples_ = 0;
   std::int64_t first_ns_ = 0, last_ns_ = 0;
 };

@@ -38,9 +38,10 @@ TEST(WatchTotals, the_most_that_each_card_held_is_kept) {
   EXPECT_EQ(end.reason, "3 samples in /recordings/night.vfw");
   EXPECT_DOUBLE_EQ(end.wall_seconds, 2.5);
   ASSERT_EQ(end.devices.size(), 2U);
-  EXPECT_EQ(end.devices[0].peaks.device.count(), 700);
-  EXPECT_EQ(end.devices[1].peaks.device.count(), 9);
-  EXPECT_EQ(end.devices[1].total.count(), 24000);
+  EXPECT_EQ(end.devices[0].device->count(), 700);
+  EXPECT_EQ(end.devices[1].device->count(), 9);
+  EXPECT_EQ(end.devices[1].total->count(), 24000);
+  EXPECT_FALSE(end.devices[0].context || end.devices[0].allocated || end.devices[0].reserved) << "no watch sees these";
   const auto json = nlohmann::json::parse(end.result);
   EXPECT_EQ(json["samples"], 3);
   EXPECT_EQ(json["cards"][0]["peak_used_bytes"], 700);

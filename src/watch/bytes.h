@@ -1,4 +1,4 @@
-// The bytes of a watch recording: numbers and texts of a payload, and the frame around it (watch_recording.h).
+// The bytes of a watch recording: numbers and texts of a payload, and the frame around it (recording.h).
 #ifndef VRAMFIT_WATCH_BYTES_H
 #define VRAMFIT_WATCH_BYTES_H
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/job_control.h"
 #include "base/subprocess.h"
 #include "probe/ledger_source.h"
 #include "probe/proc_text.h"
@@ -71,9 +72,10 @@ class Sampler {
 
   void run(const std::stop_token& stop, std::int64_t start_ns) {
     const base::Clock& clock = base::steady_clock();
+    const base::Clock& awake = base::awake_clock();
     std::int64_t due = clock.now_ns();
     while (!stop.stop_requested()) {
-      look(base::seconds_between(start_ns, clock.now_ns()));
+      look(base::seconds_between(start_ns, awake.now_ns()));
       due = std::max(due + interval_ns_, clock.now_ns());
       const timespec until{due / 1'000'000'000, due % 1'000'000'000};
       ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
@@ -114,7 +116,7 @@ class Sampler {
 base::Result<model::CommandPeaks> watch_command(const CommandOptions& options) {
   Sampler sampler(options.interval_ns);
   sampler.look(0);  // the cards before
-  const std::int64_t start = base::steady_clock().now_ns();
+  const std::int64_t start = base::awake_clock().now_ns();
   std::jthread thread([&](const std::stop_token& stop) { sampler.run(stop, start); });
   const base::Launch launch{
       .argv = options.command, .environment = base::current_environment(), .takes_terminal = true};

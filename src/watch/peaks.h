@@ -16,7 +16,7 @@ namespace vramfit::watch {
 
 class PeakCollector {
  public:
-  // Which processes are the command's own.
+  // `is_own`: which processes are the command's own.
   explicit PeakCollector(std::function<bool(const model::ProcessReading&)> is_own) : is_own_(std::move(is_own)) {}
 
   // The first sample is from before the command began.

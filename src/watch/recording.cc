@@ -33,7 +33,7 @@ fs::path rotated(const fs::path& path, int number) { return fmt::format("{}.{}",
 WatchRecorder::WatchRecorder(WatchRecorder&&) noexcept = default;
 WatchRecorder::~WatchRecorder() { end_file(); }
 
-// Where it does not fit, the file has no end: as after a kill.
+// The file has no end where that does not fit: as after a kill.
 void WatchRecorder::end_file() {
   if (!file_ || !is_growing_) return;
   const std::string end = end_frame();

@@ -54,7 +54,7 @@ class SampleDecoder {
   ~SampleDecoder();
   // Takes one payload. A sample is appended to `samples` when it was one. False: damage; the group is lost.
   bool decode(std::string_view payload, std::vector<model::MachineSample>& samples);
-  // After damage: what follows was written as a difference to what is lost, until the next group.
+  // Called after damage: what follows was written as a difference to what is lost, until the next group.
   void lose_group();
 
  private:

@@ -12,7 +12,7 @@
 
 namespace vramfit::watch {
 
-// What of a recording could not be read.
+// The parts of a recording that could not be read.
 struct LostSamples {
   std::int64_t about = 0;          // samples
   std::int64_t damaged_bytes = 0;  // that nothing could be made of
@@ -20,7 +20,7 @@ struct LostSamples {
   bool is_without_end = false;     // whole as far as it goes, and not closed: cut between two samples, or killed
   bool is_any() const { return damaged_bytes > 0 || about > 0 || is_without_end; }
 };
-// For people; empty where nothing is lost.
+// A text for people; empty where nothing is lost.
 std::string to_string(const LostSamples& lost);
 
 class MachineSource {
@@ -28,7 +28,7 @@ class MachineSource {
   virtual ~MachineSource() = default;
   // The next sample; nothing at the end of a recording.
   virtual base::Result<std::optional<model::MachineSample>> next() = 0;
-  // What was lost of the samples read up to now.
+  // The samples lost of those read up to now.
   virtual LostSamples lost() const { return {}; }
 };
 

@@ -104,7 +104,9 @@ def test_an_oom_comes_back_with_its_line_and_owners(product: Product) -> None:
 
 
 def test_fixtures_of_every_release_are_replayed_or_refused_with_a_reason(product: Product) -> None:
-    for snapshot in sorted((ROOT / "fixtures" / "snapshots").glob("torch-2.*.pickle")):
+    snapshots = sorted((ROOT / "fixtures" / "snapshots").glob("torch-2.*.pickle"))
+    assert len(snapshots) > 10
+    for snapshot in snapshots:
         done = product.call("replay", str(snapshot), "--json", "-")
         assert done.exit_code in (0, 1, 2), f"{snapshot.name}: {done}"
         if done.exit_code == 2:
@@ -129,3 +131,28 @@ def test_what_makes_no_sense_is_refused(product: Product, words: list[str], reas
     done = product.call("replay", *(fixture if word == "FIXTURE" else word for word in words))
     assert done.exit_code == 2
     assert reason in done.stderr
+
+
+def test_what_was_cut_or_damaged_never_fits_for_certain(product: Product) -> None:
+    whole, _ = record(product, "")
+    data = whole.read_bytes()
+    assert product.call("replay", str(whole), "--gpu", "rtx3090").exit_code == 0
+    for share in (0.01, 0.1, 0.5, 0.9, 0.99):
+        cut = product.folder / "cut.pickle"
+        cut.write_bytes(data[: int(len(data) * share)])
+        done = product.call("replay", str(cut), "--gpu", "rtx3090")
+        assert done.exit_code != 0 and "[✓]" not in done.stdout, (share, str(done))
+        assert "damaged" in done.stdout + done.stderr, (share, str(done))
+
+
+def test_a_file_that_is_no_snapshot_is_said_to_be_none(product: Product) -> None:
+    text = product.folder / "notes.txt"
+    text.write_text("he went\n" * 100)
+    done = product.call("replay", str(text), "--gpu", "rtx3090")
+    assert done.exit_code == 2 and "this is no memory snapshot" in done.stderr, str(done)
+    recording = product.folder / "a night.vfw"
+    product.call("watch", "--record", str(recording), "--once")
+    if not recording.exists():
+        recording.write_bytes(b"VFW1" + bytes(12))
+    done = product.call("replay", str(recording), "--gpu", "rtx3090")
+    assert done.exit_code == 2 and f"vramfit watch --replay '{recording}'" in done.stderr, str(done)

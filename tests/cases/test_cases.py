@@ -33,6 +33,13 @@ def test_a_leak_is_shown_as_the_page_says() -> None:
 
 
 @pytest.mark.slow
+def test_a_remedy_of_each_kind_prints_what_the_page_says() -> None:
+    """Batches, modules that run again, evaluations whole and in tiles, the allocator."""
+    done = check("R2", "R5", "R10", "R14", "R24")
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+@pytest.mark.long
 def test_every_command_prints_what_the_page_says() -> None:
     done = check()
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

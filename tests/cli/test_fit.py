@@ -99,7 +99,7 @@ def test_the_largest_batch_fits_and_one_sample_more_does_not(product: Product) -
     size = largest["size"]
     assert json.loads(plan.read_text())["techniques"] == [{"batch_size": size, "id": "batch_size", "loaders": [0]}]
     assert re.search(rf"batch {size} is the largest that (fits|is\s+sure\s+to\s+fit)", done.stdout)
-    # As the script's own option, not a plan.
+    # The batch is the script's own option, not a plan.
     for batch, verdict in ((size, ("fits",)), (size + 1, ("borderline", "out_of_memory"))):
         run = product.run(product.folder / "train.py", "--batch-size", str(batch), gpu="rtx3060:2GiB")
         assert run.result["verdict"] in verdict, f"batch {batch}: {run}"
@@ -255,7 +255,7 @@ def test_a_slow_job_ends_within_the_budget_and_is_out_of_time(product: Product) 
 
 @pytest.mark.parametrize("is_chained", [True, False])
 def test_a_script_that_fails_while_it_handles_its_oom_ran_out_of_memory(product: Product, is_chained: bool) -> None:
-    """As milesial/Pytorch-UNet, whose handler calls a module."""
+    """The script's handler calls a module, as milesial/Pytorch-UNet's does."""
     body = textwrap.dedent(SCRIPT)
     start = body.index("for epoch in range(100):")
     handler = "    torch.optim(model)\n" if is_chained else "    gone = True\n"

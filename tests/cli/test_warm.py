@@ -124,7 +124,7 @@ _OF_A_RUN = {"wall_seconds", "host_peak_bytes", "pid", "seconds", "timeline"}  #
 
 
 def comparable(value: Any) -> Any:
-    """Of a result what two runs of one script have in common."""
+    """The parts of a result that two runs of one script have in common."""
     if isinstance(value, dict):
         return {name: comparable(item) for name, item in value.items() if name not in _OF_A_RUN}
     if isinstance(value, str):

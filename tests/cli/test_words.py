@@ -219,3 +219,114 @@ def test_who_reads_only_the_head_of_an_answer_is_told_nothing(product: Product) 
         check=False,
     )
     assert finished.stderr == "" and len(finished.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "--gpu", "t4", "python", "train.py", "-x", "1"], "vramfit run --gpu t4 -- python train.py -x 1"),
+        (["run", "python", "train.py", "--gpu", "t4"], "vramfit run --gpu t4 -- python train.py"),
+        (["watch", "sleep", "1"], "vramfit watch -- sleep 1"),
+        (["fit", "--gpu", "t4", "python", "my train.py"], "vramfit fit --gpu t4 -- python 'my train.py'"),
+    ],
+)
+def test_a_job_without_dashes_before_it_is_shown_with_them(product: Product, words: list[str], says: str):
+    done = product.call(*words)
+    assert done.exit_code == 2
+    assert "-- is missing before the job" in done.stderr and f"  {says}\n" in done.stderr, done
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "-gpu", "t4"], "did you mean --gpu?"),
+        (["show", "1", "2"], "number is given once, not 2 times"),
+        (["env", "list", "2", "3"], "nothing is known of 2 3"),
+        (["compare", "1"], "numbers takes 2 or more, not 1"),
+        (["runs", "10", "--tag", "a", "--tag", "b"], "--tag is given once, not 2 times"),
+        ([], "no verb is given"),
+        (["help", "rnu"], "did you mean run?"),
+    ],
+)
+def test_mistakes_of_form_are_told_plainly(product: Product, words: list[str], says: str):
+    done = product.call(*words)
+    assert done.exit_code == 2
+    assert says in done.stderr, done
+
+
+def test_help_is_a_verb_too(product: Product):
+    assert product.call("help").stdout == product.call("--help").stdout
+    assert product.call("help", "run").stdout == product.call("run", "--help").stdout
+    assert product.call("help", "env", "add").stdout == product.call("env", "add", "--help").stdout
+
+
+WRITES = ("to this file", "into this file", "Where the best plan is written", "The file (report")
+SETS = {"estimate": ["resnet18", "--gpu", "t4"], "show": ["1"], "compare": ["1", "2"], "explain": ["VF101"]}
+
+
+def written_options(product: Product, verb: str) -> list[str]:
+    """The options of a verb that name a file to be written, by its --help."""
+    text = re.sub(r"\n {8,}", " ", product.call(*verb.split(), "--help").stdout)
+    lines = [line for line in text.splitlines() if any(word in line for word in WRITES)]
+    return [re.findall(r"--[a-z-]+", line)[0] for line in lines]
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "env list"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(product: Product, verb: str):
+    for option in written_options(product, verb):
+        words = [*verb.split(), *SETS.get(verb, []), option, str(product.folder / "no such folder" / "x")]
+        if verb in ("run", "fit", "sweep", "verify"):
+            words += ["--gpu", "t4", "--", "touch", str(product.folder / "it ran")]
+        done = product.call(*words)
+        assert done.exit_code == 2, (option, done)
+        assert "no such folder" in done.stderr, (option, done)
+        assert not (product.folder / "it ran").exists(), option
+    folder = product.call("run", "--gpu", "t4", "--json", str(product.folder), "--", "true")
+    assert folder.exit_code == 2 and "a folder has this name" in folder.stderr, folder
+
+
+def test_written_files_were_found_in_the_help(product: Product):
+    assert written_options(product, "run") == ["--json", "--svg"]
+    assert {"--json", "--plan-out"} <= set(written_options(product, "fit"))
+
+
+def test_runs_of_a_sweep_that_is_none_are_none(product: Product):
+    product.call("run", "--gpu", "t4", "--", "true")
+    done = product.call("runs", "--of", "99")
+    assert done.exit_code == 2 and "99" in done.stderr, done
+    assert "No run of the history is such" in product.call("runs", "--verb", "sweep").stdout
+
+
+def test_init_says_that_no_run_can_be_noted(product: Product):
+    (product.folder / "a file").touch()
+    store = str(product.folder / "a file" / "runs.db")
+    done = product.call("init", VRAMFIT_STORE=store)
+    assert "no run can be noted" in done.stdout and "[✓] history" not in done.stdout, done
+    assert "no run can be noted" not in product.call("init").stdout
+
+
+def test_the_list_of_cards_holds_80_columns_and_whole_keys(product: Product):
+    lines = product.call("gpus").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    keys = [card["key"] for card in json.loads(product.call("gpus", "--json", "-").stdout)["cards"]]
+    assert [line.split()[0] for line in lines[1 : len(keys) + 1]] == keys
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("40900", "the nearest names: rtx4090"),
+        ("4090x", "the nearest names: rtx4090"),
+        ("2080ti 22gb", "no rtx2080ti with 22 GB is known"),
+        ("RTX PRO 6000 Max-Q", "the nearest names: rtx-pro-6000"),
+        ("h100:1g", "h100:1g.10gb"),
+    ],
+)
+def test_mistyped_cards_are_those_with_the_nearest_number(product: Product, typed: str, says: str):
+    done = product.call("gpus", typed)
+    assert done.exit_code == 2 and says in done.stderr, done
+
+
+def test_a_size_of_a_card_that_is_not_cut_stays_a_size(product: Product):
+    (card,) = json.loads(product.call("gpus", "rtx3090:4g", "--json", "-").stdout)["cards"]
+    assert card["memory_bytes"] == 4 * 2**30

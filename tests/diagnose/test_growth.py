@@ -25,7 +25,7 @@ def growth_in(evidence: dict[str, Any], phase: str) -> dict[str, Any] | None:
 
 
 def holders_of(growth: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """By the name without its indices."""
+    """The holders by their name without its indices."""
     return {str(held["holder"]["name"]).split("[")[0].split(" ->")[0]: held["holder"] for held in growth["holders"]}
 
 

@@ -45,7 +45,9 @@ def test_a_server_that_finds_the_card_taken_is_told_what_is_left_of_it(doctor: D
 
 def test_a_mac_is_not_told_of_cuda(doctor: Doctor) -> None:
     for text in ("capacity_exceeded--mps", "library_buffers--metal_beside_the_pools"):
-        for command in commands(doctor, text):
+        told = commands(doctor, text)
+        assert told, text
+        for command in told:
             assert "cuda" not in command.lower() and "vramfit" not in command and "NCCL" not in command, command
 
 

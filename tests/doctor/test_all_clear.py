@@ -56,24 +56,12 @@ UNKNOWN = {
         "memory usage causing the system to kill the worker.\n"
     ),
     "a_signal_in_new_words": "step 3 loss 0.5\nlauncher: rank 2 went away: SIGKILL\n",
-    "an_error_that_supposes_memory": (
-        "Small images pass, large ones do not:\n\nRuntimeError: The workers are gone. Is there no message above? Then "
-        "your RAM may have been full. Use fewer workers or get more RAM!\n"
-    ),
     "a_cure_that_is_named_after_memory": (
         "BrokenPipeError: [Errno 32] Broken pipe\n\nA larger memory limit of the pod fixed it.\n"
     ),
     "an_assertion_of_a_setting": (
         'Running this in the published image ends with\n\nassert "expandable_segments:True" not in conf\n\n'
         "python3 -m tune.ppo \\\n   --micro_train_batch_size 1 \\\n   --gpu_memory_utilization 0.6\n"
-    ),
-    "a_question_that_others_ask": (
-        "With CUDA_VISIBLE_DEVICES set inside train.py\nit goes to card 0 all the same\n\n"
-        "> before import torch?\n\nthx, that was the reason\n"
-    ),
-    "a_comparison_that_is_no_health": (
-        "At first the memory usage is at 12 of 16 GB, after some minutes it drops.\n"
-        "So with larger pictures it blows up at once.\n"
     ),
     "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
 }
@@ -163,6 +151,37 @@ def test_what_was_not_understood_is_unknown(doctor: Doctor, tmp_path: Path, name
     assert not done.stdout.startswith("[✓]"), done.stdout
     assert done.result["findings"][0]["label"] == "unknown"
     assert done.result["would_tell_more"]
+
+
+# No rule knows the cause; known texts in such words may name it, and not as if they were sure.
+PERHAPS = {
+    "a_comparison_that_is_no_health": (
+        "leak_growth",
+        "At first the memory usage is at 12 of 16 GB, after some minutes it drops.\n"
+        "So with larger pictures it blows up at once.\n",
+    ),
+    "an_error_that_supposes_memory": (
+        "host_ram_oom",
+        "Small images pass, large ones do not:\n\nRuntimeError: The workers are gone. Is there no message above? Then "
+        "your RAM may have been full. Use fewer workers or get more RAM!\n",
+    ),
+    "a_question_that_others_ask": (
+        "wrong_device",
+        "With CUDA_VISIBLE_DEVICES set inside train.py\nit goes to card 0 all the same\n\n"
+        "> before import torch?\n\nthx, that was the reason\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PERHAPS)
+def test_what_no_rule_knows_is_never_well(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    label, text = PERHAPS[name]
+    log = tmp_path / "job.log"
+    log.write_text(text)
+    done = doctor.look(str(log))
+    first = done.result["findings"][0]
+    assert done.exit_code == 1 and first["label"] in ("unknown", label)
+    assert first["confidence"] < 0.7 and done.result["would_tell_more"]
 
 
 @pytest.mark.parametrize("name", NO_TROUBLE)

@@ -18,7 +18,7 @@ TEXTS = sorted((ROOT / "src" / "doctor" / "examples").glob("*.txt"))
 
 
 def options_of(example: Path) -> list[str]:
-    """Of the command that stands in its first line."""
+    """The options of the command that stands in its first line."""
     (command,) = re.findall(r"^# vramfit doctor (.*) -- python .*$", example.read_text(), re.MULTILINE)
     return shlex.split(command)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -166,21 +167,37 @@ def test_a_snapshot_is_read_beside_a_log(doctor: Doctor) -> None:
     assert done.result["findings"][0]["label"] == "fragmentation"
 
 
+@contextlib.contextmanager
+def writing_to(pipe: Path, text: bytes) -> Iterator[None]:
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # without it nobody can open the other end yet
+    writing = os.open(pipe, os.O_WRONLY)
+    os.write(writing, text)
+    closing = threading.Timer(1.0, os.close, [writing])
+    closing.start()
+    yield
+    closing.join()
+    os.close(reading)
+
+
 def test_a_named_pipe_is_read_while_somebody_writes_to_it_and_refused_otherwise(doctor: Doctor) -> None:
     pipe = doctor.product.folder / "train.fifo"
     os.mkfifo(pipe)
     alone = doctor.look(str(pipe), timeout=60)
     assert alone.exit_code == 2, str(alone)
     assert "nobody writes to this pipe" in alone.stderr and str(pipe) in alone.stderr, alone.stderr
-    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # without it nobody can open the other end yet
-    writing = os.open(pipe, os.O_WRONLY)
-    os.write(writing, b"python train.py\nKilled\n")
-    closing = threading.Timer(1.0, os.close, [writing])
-    closing.start()
-    told = doctor.look(str(pipe), timeout=60)
-    closing.join()
-    os.close(reading)
+    with writing_to(pipe, b"python train.py\nKilled\n"):
+        told = doctor.look(str(pipe), timeout=60)
     assert told.result["findings"][0]["label"] == "host_ram_oom", str(told)
+
+
+def test_what_comes_before_a_script_is_read_once_for_its_card_and_for_the_cause(doctor: Doctor) -> None:
+    """A pipe can't be read a second time."""
+    pipe = doctor.product.folder / "train.fifo"
+    os.mkfifo(pipe)
+    with writing_to(pipe, FRAGMENTED.read_bytes()):
+        done = doctor.look(str(pipe), "--", sys.executable, "-c", "pass", timeout=120)
+    assert "as the files have it" in done.stderr, str(done)
+    assert done.result["findings"][0]["label"] == "fragmentation", str(done)
 
 
 def test_a_packed_log_is_read(doctor: Doctor) -> None:

@@ -23,6 +23,15 @@ def test_words_are_found_as_by_the_program() -> None:
         assert " ".join(text_words.words_that_count(text.encode())) == words
 
 
+def test_pieces_of_words_are_found_as_by_the_program() -> None:
+    """So does likeness_test.cc; numbers and letters that are words have none."""
+    rows = (Path(__file__).parent / "likeness_pieces.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 5
+    for row in rows:
+        word, pieces = row.split("\t")
+        assert " ".join(text_words.pieces_of(word)) == pieces
+
+
 def test_the_sample_of_a_long_text_is_its_ends() -> None:
     raw = b"a" * 12_000 + b"b" * 5_000 + b"c" * 8_000
     assert text_words.sample(raw) == b"a" * 12_000 + b"\n" + b"c" * 8_000

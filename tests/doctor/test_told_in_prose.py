@@ -23,6 +23,23 @@ CAUSES = {
     ),
     "growth_without_the_word": ("leak_growth", "Every forward pass leaves 12 MB behind on the card. step 3 loss 0.9\n"),
     "growth_of_the_host": ("host_ram_oom", "step 1 loss 3\nRAM climbs steadily until the whole server hangs.\n"),
+    "growth_of_the_computers_own_memory": (
+        "host_ram_oom",
+        "The memory of my computer goes up with each epoch and in the end it stands still.\n",
+    ),
+    "a_denial_in_parentheses": (
+        "host_ram_oom",
+        "The memory of the computer (system, not graphics) creeps up slowly until nothing is left. Is a leak known?\n",
+    ),
+    "growth_until_the_system_ends_it": (
+        "host_ram_oom",
+        "Memory usage keeps growing through the epochs, and then the training just gets killed.\n",
+    ),
+    "growth_of_the_host_before_an_evaluation_fails": (
+        "host_ram_oom",
+        "Training is fine, but the validation fails with an out of memory error at epoch 30. System RAM rises steadily "
+        "with each epoch.\n",
+    ),
     "a_sum_of_losses": (
         "graph_retained",
         "The memory goes up with each iteration until OOM.\n\n    running_loss += loss\n\nWhat is wrong here?\n",
@@ -196,8 +213,12 @@ CAUSES = {
         "capacity_exceeded",
         "All steps of the sampler pass and then the VAE decode runs out of memory on my 8 GB.\n",
     ),
+    "a_kill_in_the_evaluation": (
+        "host_ram_oom",
+        "Train epochs work. The validation fails: the process ends with exit code 137 and no error of Python.\n",
+    ),
     "a_leak_that_grows_in_the_evaluation": (
-        "leak_growth",
+        "leak_growth|preds_accumulated_on_gpu",  # it does not tell what is kept
         "Training is fine. During the validation the GPU memory leaks a bit with every batch until it is out.\n",
     ),
     "what_each_process_takes": (
@@ -236,6 +257,10 @@ NOT_SAID_WELL = {
     "epochs_in_prose_are_no_log": "The four long ones flatten the box at epoch 3, and nothing else is said.\n",
     "the_shells_last_command": "Terminé d'un coup, echo $? -> 137, le GPU n'y est pour rien.\n",
     "code_within_a_sentence": "I call loss.backward(create_graph=True) and after an hour nothing moves any longer.\n",
+    "what_is_said_beside_a_question": "Two workers take three times the memory of one. Has anybody seen this?\n",
+    "what_is_said_behind_a_question": (
+        "Has anybody seen this? The workers share one big dict, and 8 of them come to 40 GB of memory in one epoch.\n"
+    ),
     "what_the_writer_asks_about": "My run gets nothing at all of the 3090 and gives up. Can I do anything about it?\n",
     "a_launcher_that_ends_its_processes": (
         "[2025-01-02 10:00:00,120] [INFO] [utils.py:799:see_memory_usage] used = 26.4 GB, percent = 84.6%\n"
@@ -295,7 +320,19 @@ def test_a_cause_that_is_told(doctor: Doctor, tmp_path: Path, name: str) -> None
     post = tmp_path / "post.txt"
     post.write_text(text)
     told = doctor.look(str(post)).result
-    assert told["findings"][0]["label"] == label, told["verdict"]
+    assert told["findings"][0]["label"] in label.split("|"), told["verdict"]
+
+
+def test_a_librarys_error_hides_no_full_card_where_memory_is_said_to_be_well(doctor: Doctor, tmp_path: Path) -> None:
+    error = "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n"
+    confidences = []
+    for told in ("", "\nThe GPU memory stays below 60 % all the time, so it is no OOM.\n"):
+        post = tmp_path / "post.txt"
+        post.write_text(error + told)
+        first = doctor.look(str(post)).result["findings"][0]
+        assert first["label"] == "masked_oom"
+        confidences.append(first["confidence"])
+    assert confidences[0] >= 0.7 and confidences[1] < 0.5
 
 
 @pytest.mark.parametrize("name", NOT_SAID_WELL)

@@ -48,7 +48,7 @@ class Example:
 
     def _run(self, arguments: list[str]) -> str:
         variables = {name: value for name, value in os.environ.items() if not name.startswith("VRAMFIT_")}
-        variables |= stand_in_variables() | {"PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "2"}
+        variables |= stand_in_variables() | {"PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
             [sys.executable, *arguments], cwd=self.scratch, env=variables, capture_output=True, text=True, timeout=300
         )

@@ -73,6 +73,7 @@ def test_speedscope_files_follow_its_schema(history: Product, what: str) -> None
     export(history, what, "-o", "peak.speedscope.json")
     file = json.loads((history.folder / "peak.speedscope.json").read_text())
     jsonschema.validate(file, schema)
+    assert file["profiles"]
     for profile in file["profiles"]:
         assert sum(profile["weights"]) == profile["endValue"] > 0
         assert len(profile["weights"]) == len(profile["samples"])

@@ -18,7 +18,8 @@ OFFERED: dict[str, bool] = {}
 
 
 def is_offered(kind: str) -> bool:
-    """By this machine to this user, as the program itself finds out: for a script that needs no torch."""
+    """Whether this machine offers it to this user, as the program itself finds out: for a script that needs no
+    torch."""
     if kind not in OFFERED:
         words = [str(VRAMFIT), "run", "--gpu", "t4", "--", sys.executable, "-c", "pass"]
         environment = {**os.environ, "VRAMFIT_LAYER_KIND": kind, "VRAMFIT_STORE": "none"}

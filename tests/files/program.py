@@ -180,7 +180,7 @@ def by_descriptor(run: Program) -> str:
 
 
 def walk_by_descriptor(run: Program) -> str:
-    """As `rm -rf` and `find` go: each folder opened from the one above it."""
+    """Walks as `rm -rf` and `find` do: each folder opened from the one above it."""
     lines = []
     for folder, folders, files, number in os.fwalk(run.path()):
         for name in folders + files:

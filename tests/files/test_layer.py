@@ -23,7 +23,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 NOBODY = 65534
 PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable  # one that others may run too
 FIRST_SEED = int(os.environ.get("VRAMFIT_TEST_SEED", "0"))
-SEEDS = range(FIRST_SEED, FIRST_SEED + 4)
+SEEDS = [FIRST_SEED + more for more in range(4)]
 
 
 def as_user(user: int) -> list[str]:

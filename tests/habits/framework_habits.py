@@ -75,7 +75,7 @@ _LIGHTNING_AVERAGE = _LIGHTNING.replace(
     def configure_optimizers""",
 )
 
-# By a number of its own batch, all masks full: only later ones would tell.
+# The loss is divided by a number of its own batch, all masks full: only later ones would tell.
 _LIGHTNING_MASKED = _LIGHTNING.replace(
     "return F.mse_loss(self.net(x), y)",
     """mask = (y > -9).float()

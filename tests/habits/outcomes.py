@@ -19,6 +19,7 @@ CARD = 8 << 30
 FOUR = {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]}
 TECHNIQUES: dict[str, tuple[dict[str, Any], ...]] = {
     "micro_batch": (FOUR,),
+    "split_forward": ({"id": "split_forward", "parts": 4},),
     "fp16": ({"id": "autocast", "dtype": "float16", "scaler": True},),
     "bf16": ({"id": "autocast", "dtype": "bfloat16", "scaler": False},),
     "checkpoint": ({"id": "checkpoint", "modules": ["2"]},),
@@ -40,6 +41,7 @@ TECHNIQUES: dict[str, tuple[dict[str, Any], ...]] = {
 # How far the update of the weights may be from what it is without the technique, as a share of that update.
 PROMISES = {
     "micro_batch": 1e-3,
+    "split_forward": 1e-3,
     "fp16": 0.05,
     "bf16": 0.25,
     "checkpoint": 0.0,
@@ -125,7 +127,7 @@ def is_found_by_verify(folder: Path, habit: Habit, technique: str) -> bool:
 
 
 def relative_distance(without: dict[str, Any], with_it: dict[str, Any]) -> float:
-    """Of the weights' updates, over all tensors together."""
+    """The distance of the weights' updates, over all tensors together."""
     apart = moved = 0.0
     for name, before in without["before"].items():
         for start, plain, changed in zip(before, without["after"][name], with_it["after"][name]):

@@ -125,6 +125,15 @@ QUICK = [
     ("micro_batch", "a counter in a dictionary that a function counts"),
     ("micro_batch", "a number that a function sets on the model"),
     ("micro_batch", "meters of numbers, which decide nothing"),
+    ("split_forward", "steps counted, next(it)"),
+    ("split_forward", "GAN: two optimizers in turn"),
+    ("split_forward", "LBFGS with a closure"),
+    ("split_forward", "contrastive loss in the batch"),
+    ("split_forward", "gradient penalty"),
+    ("split_forward", "own accumulation"),
+    ("split_forward", "dropout"),
+    ("split_forward", "batch norm"),
+    ("split_forward", "spectral norm by a hook"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Whose the memory of a card was when it was fullest, of what a job recorded."""
+"""The holders of a card's memory when it was fullest, of what a job recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Held:
 
 
 def held_at_peak(run: Finished, least: int = 1 << 16) -> Held:
-    """By the last tag of each block's life, as src/liveness takes it."""
+    """Goes by the last tag of each block's life, as src/liveness takes it."""
     assert run.exit_code == 0, run.stderr
     blocks: list[list[object]] = []  # address, size, born, died, owner, name
     living: dict[int, int] = {}

@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
-from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 _PLAIN = (
@@ -39,6 +39,8 @@ def find_memory(module: ModuleType, owned: list[Any], constants: tuple[type, ...
             return False
         if isinstance(value, tuple):
             return any(map(can_change, value))
+        if isinstance(value, MappingProxyType):
+            return any(map(can_change, value.values()))
         parameters = getattr(type(value), "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             return any(can_change(getattr(value, each.name)) for each in dataclasses.fields(value))

@@ -49,7 +49,7 @@ def test_parts_of_an_evaluations_batches_are_none_of_trainings(job: Job, evaluat
 
 
 def test_parts_of_batches_that_nothing_is_trained_on_are_refused(job: Job) -> None:
-    """As where statistics of the data come first, from a loader of their own."""
+    """Statistics of the data may come first, from a loader of their own."""
     looks = "    shapes = []; mean = 0.0\n    for x, y in DataLoader(data, batch_size=4): mean += x.mean().item()"
     script = training().replace("    shapes = []", looks)
     finished = job.run(script, {"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]})
@@ -272,7 +272,8 @@ def test_what_an_error_in_training_kept_from_its_place_is_not_refused(job: Job) 
 
 
 def test_a_library_that_draws_ahead_of_the_training_is_refused(job: Job) -> None:
-    """As timm's PrefetchLoader does, from site-packages; one that hands on what it drew, as tqdm does, is not."""
+    """timm's PrefetchLoader does so, from site-packages; one that hands on what it drew, as tqdm does, is not
+    refused."""
     text = """
         import sys, types, torch
         from torch import nn

@@ -18,7 +18,7 @@ def test_checkpointing_gives_the_same_weights_dropout_and_batch_statistics(job: 
     assert finished.of_kind("precision")[-1]["checkpointing"] is True
 
 
-# Beside its outputs, what a forward may change or draw from. Run again, each would give something else.
+# What a forward may change or draw from beside its outputs. Run again, each would give something else.
 STATEFUL = {
     "a counter of its own": ("self.calls = 1.0", "self.calls *= 1.5; x = x * self.calls"),
     "a generator of its own": (
@@ -32,6 +32,9 @@ STATEFUL = {
     "a counter of its class": ("pass", "type(self).calls += 1; x = x * self.calls"),
     "a small buffer": (
         "self.register_buffer('mean', torch.ones(12))", "x = x * self.mean.clone(); self.mean.mul_(0.5)"
+    ),
+    "a small buffer, through data": (
+        "self.register_buffer('mean', torch.ones(12))", "x = x * self.mean.clone(); self.mean.data.mul_(0.5)"
     ),
     "a tensor that it replaces": ("self.last = torch.ones(1)", "x = x * self.last; self.last = x.detach().mean()"),
 }  # fmt: skip
@@ -71,13 +74,14 @@ def test_a_forward_that_adds_to_a_long_list_is_not_run_again(job: Job) -> None:
     assert "writes to its own Block.seen" in finished.only("plan_refused")["text"]
 
 
+@pytest.mark.parametrize("through", ["self.mean", "self.mean.data"])
 @pytest.mark.parametrize(
     "made", ["self.register_buffer('mean', torch.zeros(2000, 12))", "self.mean = torch.zeros(1, 12)"]
 )
-def test_a_forward_that_writes_to_a_tensor_of_its_own_is_not_run_again(job: Job, made: str) -> None:
+def test_a_forward_that_writes_to_a_tensor_of_its_own_is_not_run_again(job: Job, made: str, through: str) -> None:
     block = STATEFUL_BLOCK.format(
         made=made,
-        changed="self.mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1); x = x - self.mean[0]",
+        changed=f"{through}.mul_(0.9).add_(x.detach().mean(0), alpha=0.1); x = x - self.mean[0]",
     )
     finished = job.run(block + training("Block(), nn.Tanh(),"), {"id": "checkpoint", "modules": ["2"]})
     assert "writes to its own Block.mean" in finished.only("plan_refused")["text"]

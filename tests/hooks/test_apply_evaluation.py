@@ -52,7 +52,7 @@ def compute(job: Job, script: str, *plan: dict[str, Any], **variables: str) -> F
 
 
 def distance(without: Any, with_it: Any) -> float:
-    """Of nested lists: the largest difference, as a share of the largest number."""
+    """The largest difference of nested lists, as a share of the largest number."""
     flat = [_flat(without), _flat(with_it)]
     assert len(flat[0]) == len(flat[1])
     return max(abs(a - b) for a, b in zip(*flat)) / max(map(abs, flat[0]))

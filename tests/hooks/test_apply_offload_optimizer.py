@@ -35,7 +35,7 @@ SCRIPT = """
         "kinds": sorted(str(each.dtype) for each in kept),
     }}))
 """
-# Of the networks's parameters two at a time, then one.
+# The networks's parameters are loaded two at a time, then one.
 CARD = 8 << 30
 OFFLOAD = {"id": "offload_optimizer", "at_once": 160}
 ADAMW = "AdamW(model.parameters(), lr=0.01)"

@@ -282,7 +282,7 @@ def test_floats_that_a_network_is_given_are_cast(job: Job) -> None:
 
 
 def test_an_average_that_is_copied_from_a_network_in_half_takes_what_the_script_gives_it(job: Job) -> None:
-    """As timm's average of the weights, which is evaluated with inputs in float32."""
+    """timm's average of the weights is one, which is evaluated with inputs in float32."""
     script = """
         import copy, json, torch
         from torch import nn

@@ -36,6 +36,26 @@ def test_an_optimizer_alone_does_not_import_the_compiler(job: Job) -> None:
     assert finished.stdout.splitlines() == ["False True True", "['param_groups', 'state'] 1"], finished.stderr
 
 
+def test_a_checkpoint_asks_for_a_setting_alone_which_stays_the_compilers(job: Job) -> None:
+    finished = job.run(
+        TRAIN
+        + """
+    from torch.utils.checkpoint import checkpoint
+    inputs = torch.ones(3, 4, requires_grad=True)
+    def again(): checkpoint(model, inputs, use_reentrant=False).sum().backward()
+    again()
+    print(loaded(), inputs.grad is not None)
+    alone = sys.modules.get("torch._dynamo.config")
+    import torch._dynamo
+    print(bool(torch._dynamo.eval_frame), loaded(), alone in (None, torch._dynamo.config))
+    with torch._dynamo.config.patch(suppress_errors=True): again()
+    print(torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2)).tolist())
+    """,
+        cold=True,
+    )
+    assert finished.stdout.splitlines() == ["False True", "True True True", "[2.0, 2.0]"], finished.stderr
+
+
 def test_what_asks_for_the_compiler_gets_all_of_it(job: Job) -> None:
     finished = job.run(
         TRAIN

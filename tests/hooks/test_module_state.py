@@ -17,7 +17,9 @@ ALL_MODULES = f"""
     import module_state
     from vramfit.base import process
     from vramfit.private import names
+    from vramfit.contract import plans
     constants = tuple(k for k in vars(names).values() if isinstance(k, type) and k.__module__ == names.__name__)
+    constants += (plans.Setting,)  # named once, as the class that it is of is made
     for found in pkgutil.walk_packages(vramfit.__path__, "vramfit."):
         try:
             module = importlib.import_module(found.name)

@@ -35,7 +35,7 @@ def test_waiting_in_line_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not IS_COUNTED, reason="this kernel does not count who waits")
 def test_the_kernel_counts_who_waits() -> None:
-    """Beside a process on the same processor each has about half of it."""
+    """Each of two processes on the same processor has about half of it."""
     allowed = os.sched_getaffinity(0)
     rival = os.fork()
     if rival == 0:

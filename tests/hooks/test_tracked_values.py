@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hooked_job import Finished, Job
 
@@ -316,13 +318,17 @@ READS = """
 """
 
 
+def printed_bytes(stdout: int, stderr: int) -> dict[str, int]:
+    return {"stdout_bytes": stdout, "stderr_bytes": stderr}
+
+
 def test_a_script_that_reads_what_steers_it_asks_for_another_run(job: Job) -> None:
     asked = job.run(READS, card=2 * GIB, VRAMFIT_RESTART="1")
     assert asked.exit_code == 0
     assert asked.stdout == "before\nTrue\n", "a number that is not whole steers nothing yet"
     (wish,) = job.folder.glob("run*/values_wanted")
-    assert wish.read_text() == f"{len(asked.stdout)} {len(asked.stderr)}\n"
-    again = job.run(READS, card=2 * GIB, VRAMFIT_VALUES="tracked", VRAMFIT_PRINTED=wish.read_text().strip())
+    assert json.loads(wish.read_text()) == printed_bytes(len(asked.stdout), len(asked.stderr))
+    again = job.run(READS, card=2 * GIB, VRAMFIT_VALUES="tracked", VRAMFIT_PRINTED=wish.read_text())
     assert (again.stdout, again.stderr) == ("0\n", ""), "what was printed is not printed twice"
 
 
@@ -335,7 +341,7 @@ def test_a_program_that_the_job_reads_through_a_pipe_says_everything_in_the_seco
         """,
         card=2 * GIB,
         VRAMFIT_VALUES="tracked",
-        VRAMFIT_PRINTED="7 0",
+        VRAMFIT_PRINTED=json.dumps(printed_bytes(7, 0)),
     )
     assert finished.stdout == "whole\n\n", finished.stderr
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hooked_job import STAGE, Finished, Job, WarmPython, read_run, variables
+from product import ROOT
+
+sys.path.insert(0, str(ROOT / "python"))
+from vramfit.contract import variables as of_contract
 
 LAYER = STAGE / "lib" / "libvramfit_layer.so"
 
@@ -125,6 +130,20 @@ def test_a_plan_of_one_job_is_not_applied_to_the_next(warm: Warm) -> None:
     """
     assert warm.run(script, env={"VRAMFIT_PLAN": plan})[1].stdout == "[2, 2, 2, 2]\n"
     assert warm.run(script)[1].stdout == "[4, 4]\n"
+
+
+def test_a_shared_one_runs_jobs_whose_own_variables_differ_and_refuses_those_that_would_begin_otherwise(
+    warm: Warm,
+) -> None:
+    shared = {"python": sys.executable, "flags": []}
+    own = {name: "" for name in of_contract.OF_A_JOB if name not in ("VRAMFIT_RUN_DIR", "VRAMFIT_LEDGER")}
+    answer, finished = warm.run("import torch", shared=shared, env={"VRAMFIT_PATCH": "1"})
+    assert (answer.get("unsuitable"), answer["exit_code"]) == (None, 0), finished.stderr
+    answer, _ = warm.run("import torch", shared=shared, env=own)
+    assert answer.get("unsuitable") is None, answer
+    for name in ("VRAMFIT_REAL", "SOMEBODYS_OWN"):
+        warm.send(1, [str(warm.job.write("1"))], warm.job.run_folder(), shared=shared, env={name: "1"})
+        assert name in warm.answer()["unsuitable"]
 
 
 def test_two_jobs_at_once_are_both_answered(warm: Warm) -> None:

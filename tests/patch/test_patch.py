@@ -17,14 +17,14 @@ import pytest
 from product import ROOT, STAGE, VRAMFIT, Finished, Product
 
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
-# Of the peak. A patched loop keeps a name longer, or shorter, than the plan's own.
+# A share of the peak. A patched loop keeps a name longer, or shorter, than the plan's own.
 MEMORY_TOLERANCE = 0.03
-# Of each sum of weights: the same steps, summed in the same order but where a batch is split.
+# A share of each sum of weights: the same steps, summed in the same order but where a batch is split.
 WEIGHT_TOLERANCE = 1e-4
 
 MICRO = {"id": "micro_batch", "micro_batch": 4, "accumulate": 2, "loaders": [0]}
 BF16 = {"id": "autocast", "dtype": "bfloat16", "scaler": False}
-# Of tests/patch/scripts/evaluation: the plan moves it with the next batch, the patched script at once.
+# The output of tests/patch/scripts/evaluation: the plan moves it with the next batch, the patched script at once.
 ONE_OUTPUT = 8 * 4 * 96 * 96 * 4
 
 

@@ -11,7 +11,7 @@ PLATFORMS = Path(__file__).resolve().parents[2] / "platforms.json"
 
 
 def known_minors() -> range:
-    """Of Python 3: those that some torch of platforms.json has a wheel for."""
+    """The minors of Python 3 that some torch of platforms.json has a wheel for."""
     spans = [release["python"] for release in json.loads(PLATFORMS.read_text())["torch"]]
     return range(min(first for first, _ in spans), max(last for _, last in spans) + 1)
 

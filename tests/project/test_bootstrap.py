@@ -165,12 +165,10 @@ def test_torch_is_looked_for_beside_the_build_from_where_the_user_is(small_clone
     assert (small_clone / "fetched").read_text() == f"/ {small_clone}/build/fetching run -- python a.py\n"
 
 
-def test_second_use_builds_nothing_and_is_quick(small_clone: Path) -> None:
+def test_second_use_builds_nothing(small_clone: Path) -> None:
     run_clone(small_clone)
     (small_clone / "calls").unlink()
-    began = time.monotonic()
     done = run_clone(small_clone)
-    assert time.monotonic() - began < 0.5
     assert (done.returncode, done.stderr) == (7, "")
     assert not (small_clone / "calls").exists()
 

@@ -64,11 +64,13 @@ def test_every_note_that_the_hooks_make_is_one_of_the_contract(root: Path, contr
     kinds = {name: kind for name, kind in vars(contract).items() if isinstance(kind, type)}
     notes = {name for name, kind in kinds.items() if issubclass(kind, contract.Note) and kind is not contract.Note}
     by_others = {"RealCard", "RecordingStopped"}  # the recorder
-    assert len(made) > 40 and notes - made - by_others == {"ModuleGradients", "ModuleStates"}, "nobody makes these"
+    by_variable = {"ModuleGradients", "ModuleStates"}  # their name stands in a variable
+    assert len(made) > 40
+    assert notes - made - by_others - by_variable == set(), "notes that no hook makes: have one, or leave them out"
 
 
 def class_of(node: ast.AST | None, of: str = "said") -> str | None:
-    """Of `said.Cut(...)`, and of the annotations `said.Cut` and `said.Cut | None`."""
+    """The class of `said.Cut(...)`, and of the annotations `said.Cut` and `said.Cut | None`."""
     node = node.func if isinstance(node, ast.Call) else node
     found = [part for part in ast.walk(node) if isinstance(part, ast.Attribute)] if node is not None else []
     is_said = len(found) == 1 and isinstance(found[0].value, ast.Name) and found[0].value.id == of
@@ -96,7 +98,7 @@ def filled_later(tree: ast.Module, of: str = "said") -> Iterator[tuple[str, str]
 
 
 def written_fields(root: Path, of: str = "said") -> dict[str, set[str]]:
-    """By class: the fields that hooks fill, when they make it or later."""
+    """The fields of each class that hooks fill, when they make it or later."""
     written: dict[str, set[str]] = {}
     for path in (root / "python" / "vramfit").rglob("*.py"):
         for name, fields in made_notes(path, of):
@@ -263,7 +265,8 @@ def generate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_contract_that_the_documentation_does_not_follow_fails(root: Path, tmp_path: Path) -> None:
-    for name in ("tools/generate_contract", "docs/notes.md", "include/vramfit/numbers.h"):
+    kept = ("docs/notes.md", "include/vramfit/numbers.h", "include/vramfit/hook_functions.h")
+    for name in ("tools/generate_contract", *kept):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name, tmp_path / name)
     sources = tmp_path / "python" / "vramfit" / "contract"

@@ -100,7 +100,7 @@ class Sources:
         self.record_abi("--begin", "14")
 
     def add_sonames(self) -> None:
-        """As NVIDIA's wheels for that CUDA tell them: here of libraries that are empty."""
+        """Adds SONAMEs as NVIDIA's wheels for that CUDA tell them: here of libraries that are empty."""
         packages = []
         for name, soname in SONAMES.items():
             packages.append(self.root / "wheels" / f"nvidia_{name}")

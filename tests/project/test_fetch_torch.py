@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -124,8 +123,6 @@ def test_an_environment_that_is_kept_already_needs_no_download(root: Path, machi
 def test_a_download_that_is_stopped_ends_with_its_folder(root: Path, machine: Path) -> None:
     process = start(root, machine, *JOB, SLOW="1")
     wait_for((machine / "asked").exists)
-    began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) == 1
-    assert time.monotonic() - began < 30
     assert not (machine / "fetching").exists()

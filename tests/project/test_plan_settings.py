@@ -1,27 +1,21 @@
-"""What a setting of a plan is where it is left out: the same in the schema, in the hooks and in the planner."""
+"""Settings of plans: hooks read each, and what one is where it is left out is what the planner takes for granted."""
 
 from __future__ import annotations
 
 import ast
-import json
 import re
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from product import ROOT
+
+sys.path.insert(0, str(ROOT / "python"))
+from vramfit.contract import plans
 
 MIB = 1 << 20
-
-
-def settings_of(root: Path) -> dict[str, dict[str, Any]]:
-    """By technique, those that the schema has a default for; src/model/plan_schema.cc writes it."""
-    schema = json.loads((root / "docs" / "plan.schema.json").read_text())
-    techniques = [each["properties"] for each in schema["properties"]["techniques"]["items"]["oneOf"]]
-    return {
-        each["id"]["const"]: {name: told["default"] for name, told in each.items() if "default" in told}
-        for each in techniques
-    }
+APPLY, TECHNIQUES = "python/vramfit/apply", "src/plan/techniques"
 
 
 def evaluate(node: ast.expr, constants: dict[str, ast.expr]) -> Any:
@@ -38,39 +32,48 @@ def read_constants(tree: ast.Module) -> dict[str, ast.expr]:
     return {node.targets[0].id: node.value for node in assigned}
 
 
-def defaults_in(path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Technique, setting and default of each `options.get("at_least", _LEAST)`: in a file of apply/ the file's own
-    technique, in patch/changes.py that of the function."""
-    tree = ast.parse(path.read_text())
-    constants = read_constants(tree)
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    places = [(path.stem, tree)] if path.parent.name == "apply" else [(each.name, each) for each in functions]
-    for technique, place in places:
-        for node in ast.walk(place):
-            is_get = isinstance(node, ast.Call) and ast.unparse(node.func) == "options.get" and len(node.args) == 2
-            if is_get and isinstance(node.args[0], ast.Constant):
-                try:
-                    yield technique, node.args[0].value, evaluate(node.args[1], constants)
-                except (KeyError, ValueError):  # another module's, or worked out from other settings
-                    continue
+@pytest.mark.parametrize("technique", plans.TECHNIQUES)
+def test_each_technique_has_hooks_that_read_all_of_its_settings(root: Path, technique: str) -> None:
+    """What they read goes by attributes of the technique's class, so that a misspelt one is mypy's to find."""
+    kind = plans.TECHNIQUES[technique]
+    hooks = ast.parse((root / APPLY / f"{technique}.py").read_text())
+    (install,) = [one for one in hooks.body if isinstance(one, ast.FunctionDef) and one.name == "install"]
+    assert ast.unparse(install.args.args[1].annotation or ast.Constant(None)) == f"plans.{kind.__name__}"
+    read = {node.attr for node in ast.walk(hooks) if isinstance(node, ast.Attribute)}
+    # In one go, or by a word that the class makes of it.
+    read |= {"pin_memory", "num_workers"} if "given" in read else set()
+    read |= {"scaler"} if "is_scaled" in read else set()
+    assert set(kind.settings) <= read
 
 
-def test_hooks_take_what_the_schema_says_for_a_setting_that_is_left_out(root: Path) -> None:
-    known = settings_of(root)
-    hooks = root / "python" / "vramfit"
-    seen = set()
-    for path in [*(hooks / "apply").glob("*.py"), hooks / "patch" / "changes.py"]:
-        for technique, setting, default in defaults_in(path):
-            if setting in known.get(technique, {}):
-                assert default == known[technique][setting], f"{path.name}: {setting}"
-                seen.add((technique, setting))
-    assert {("offload_optimizer", "at_once"), ("offload_activations", "at_least"), ("autocast", "dtype")} <= seen
+@pytest.mark.parametrize("technique", plans.TECHNIQUES)
+def test_each_technique_is_written_into_the_source_or_says_why_not(root: Path, technique: str) -> None:
+    text = (root / "python" / "vramfit" / "patch" / "changes.py").read_text()
+    assert f'    "{technique}": {technique},\n' in text or re.search(
+        rf'^        "{technique}": "\w', text, re.MULTILINE
+    )
 
 
-def test_each_technique_of_the_schema_has_hooks(root: Path) -> None:
-    apply = ast.parse((root / "python" / "vramfit" / "apply" / "__init__.py").read_text())
-    known = ast.literal_eval(read_constants(apply)["_KNOWN"])
-    assert sorted(known) == sorted(settings_of(root))
+def test_an_entry_of_a_plan_is_what_its_class_says() -> None:
+    read = plans.read({"id": "smaller_model", "from": "resnet50", "to": "resnet18"})
+    assert isinstance(read, plans.SmallerModel) and (read.from_, read.to) == ("resnet50", "resnet18")
+    left_out = plans.read({"id": "micro_batch", "micro_batch": 4})
+    assert isinstance(left_out, plans.MicroBatch) and (left_out.accumulate, tuple(left_out.loaders)) == (1, (0,))
+    assert not left_out.is_given("loaders") and left_out.is_given("micro_batch")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"id": "micro_batch"},
+        {"id": "micro_batch", "micro_batch": "four"},
+        {"id": "micro_batch", "micro_batch": 4, "acumulate": 2},
+        {"id": "smaller_model", "from_": "resnet50", "to": "resnet18"},
+    ],
+)
+def test_an_entry_that_is_not_is_refused(entry: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        plans.read(entry)
 
 
 def constant_of(root: Path, file: str, name: str) -> Any:
@@ -84,26 +87,19 @@ def constant_of(root: Path, file: str, name: str) -> Any:
     return int(mib) * MIB if mib else int(shifted) << int(by) if by else int(plain)
 
 
-APPLY, TECHNIQUES = "python/vramfit/apply", "src/plan/techniques"
-
-
 @pytest.mark.parametrize(
     ("places", "value"),
     [
-        ({f"{APPLY}/offload_optimizer.py": "_AT_ONCE", f"{TECHNIQUES}/offload_optimizer.cc": "kAtOnce"}, 64 * MIB),
-        ({f"{APPLY}/offload_activations.py": "_LEAST", "src/plan/stream/offloads.cc": "kLeastOffloaded"}, MIB),
+        ({f"{TECHNIQUES}/offload_optimizer.cc": "kAtOnce"}, plans.OffloadOptimizer.at_once),
+        ({"src/plan/stream/offloads.cc": "kLeastOffloaded"}, plans.OffloadActivations.at_least),
         ({f"{APPLY}/chunked_loss.py": "_CHUNK_BYTES", f"{TECHNIQUES}/chunked_loss.cc": "kChunk"}, 32 * MIB),
         (
             {f"{APPLY}/chunked_loss.py": "_LINEAR_CHUNK_BYTES", f"{TECHNIQUES}/chunked_loss.cc": "kChunkWithLayer"},
             128 * MIB,
         ),
         (
-            {
-                "python/vramfit/observe/linear_layers.py": "RANK",
-                f"{TECHNIQUES}/lora.cc": "kRank",
-                "src/estimate/estimate.h": "rank",
-            },
-            8,
+            {f"{TECHNIQUES}/lora.cc": "kRank", "src/estimate/estimate.h": "rank"},
+            plans.Lora.rank,
         ),
     ],
 )
@@ -111,10 +107,9 @@ def test_the_planner_foretells_what_the_hooks_do(root: Path, places: dict[str, s
     assert {place: constant_of(root, place, name) for place, name in places.items()} == dict.fromkeys(places, value)
 
 
-def test_what_is_said_of_chunks_and_ranks_is_what_is_done(root: Path) -> None:
+def test_what_is_said_of_chunks_is_what_is_done(root: Path) -> None:
     schema = (root / "docs" / "plan.schema.json").read_text()
     assert "left out: 32 MiB, with `linear` 128 MiB" in schema
-    assert settings_of(root)["lora"]["rank"] == 8
 
 
 def test_optimizers_that_treat_parameters_one_by_one_are_the_same(root: Path) -> None:

@@ -70,7 +70,9 @@ def is_throughout(release: dict[str, Any]) -> bool:
 
 
 def test_each_release_that_is_tested_throughout_has_its_requirements(root: Path, platforms: dict[str, Any]) -> None:
-    for release in filter(is_throughout, platforms["torch"]):
+    throughout = [release for release in platforms["torch"] if is_throughout(release)]
+    assert throughout
+    for release in throughout:
         requirements = root / "tests" / "requirements" / f"torch-{line(release['version'])}.txt"
         assert f"torch=={release['version']}" in requirements.read_text(encoding="utf-8")
 

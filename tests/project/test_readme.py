@@ -32,9 +32,10 @@ def test_the_transcript_is_of_the_command_shown(root: Path) -> None:
 
 
 def test_links_lead_somewhere(root: Path) -> None:
-    for name in ("README.md", "docs/architecture.md", "docs/plan.md"):
-        for target in re.findall(r"\]\(([^)#:]+)\)", (root / name).read_text()):
-            assert ((root / name).parent / target).exists(), (name, target)
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
+    links = [(page, target) for page in pages for target in re.findall(r"\]\(([^)#:\s]+)\)", page.read_text())]
+    assert links
+    assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 # Sections that wait for one another: the one must be running while the other is.
 PROBE = """
 import json, sys, threading
@@ -55,6 +57,44 @@ def test_a_required_section_that_fails_ends_the_run_but_not_what_runs_beside_it(
     beside, required, *after = outcomes_of(root, "fails")
     assert beside == [True, 0, []] and required == [True, 1, []]
     assert after == [None, None]
+
+
+LATE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from suite.running import run_sections
+from suite.section import TIME_LIMIT, Outcome, Section
+TIME_LIMIT.start(float(sys.argv[2]))
+def passes(tier):
+    return Outcome(passed=1)
+sections = [Section("needed", passes, shares_machine=True),
+            Section("again", passes, shares_machine=True, may_be_left_out=True)]
+print(*run_sections(sections, "ci"), sep="; ")
+"""
+
+
+@pytest.mark.parametrize(
+    ("minutes", "last"),
+    [
+        ("60", ["1 passed, 0 failed; 1 passed, 0 failed"]),
+        ("-1", ["== again: left out, for -1 minutes were up", "1 passed, 0 failed; 0 passed, 0 failed, 1 left out"]),
+    ],
+)
+def test_what_may_be_left_out_is_told_to_be_where_the_time_is_up(root: Path, minutes: str, last: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", LATE, str(root / "tools"), minutes], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in last if line not in done.stdout.splitlines()] == []
+    assert ("left out" in done.stdout) == (len(last) == 2)
+
+
+def test_the_suite_of_another_release_comes_last_and_may_be_left_out(root: Path) -> None:
+    words = "import sys; sys.path.insert(0, sys.argv[1]); from suite.python_tests import SECTIONS; "
+    words += "print(*(f'{one.name}={one.may_be_left_out}' for one in SECTIONS if 'ci' in one.tiers), sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", words, str(root / "tools")], capture_output=True, text=True)
+    told = [line.rpartition("=")[::2] for line in done.stdout.splitlines()]
+    late = [name for name, left_out in told if left_out == "True"]
+    assert late and [name for name, _ in told[-len(late) :]] == late
+    assert all(name.endswith("torch 2.6") for name in late) and len(told) > 20
 
 
 GOES_ON = """

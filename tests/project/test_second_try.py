@@ -99,7 +99,15 @@ def test_many_failures_are_no_chance(root: Path, tmp_path: Path) -> None:
 
 def test_a_file_that_can_not_be_imported_is_a_failure(root: Path, tmp_path: Path) -> None:
     passed, failed, _, unsteady = outcome_of(root, tmp_path, {"test_bad.py": "import nowhere\n", "test_good.py": GOOD})
-    assert (failed, unsteady) == (1, [])
+    assert (failed, unsteady) == (2, [])  # the file, and that pytest gave up there
+
+
+@pytest.mark.parametrize("end", ["raise KeyboardInterrupt", "pytest.exit('enough', 3)"])
+def test_what_an_interrupted_suite_left_out_is_not_made_up_for(root: Path, tmp_path: Path, end: str) -> None:
+    ended = f"import pytest\ndef test_end(): {end}\n"
+    files = {"test_a_chance.py": CHANCE, "test_b_end.py": ended, "test_c_fault.py": FAULT}
+    passed, failed, _, unsteady = outcome_of(root, tmp_path, files)
+    assert (failed, unsteady) == (2, [])
 
 
 def test_a_suite_of_which_no_test_ran_is_no_good_one(

@@ -55,6 +55,7 @@ def test_ticks_of_seconds_and_events_are_one_two_or_five_apart() -> None:
         console.log(JSON.stringify(told));
         """
     )
+    assert len(told) == 5
     for step, *texts in told:
         assert re.fullmatch(r"[125]0*|0\.0*[125]", step), step
         assert 3 <= len(texts) <= 7

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @lru_cache(maxsize=1)
 def find_tool() -> Path:
-    """Beside the stage that is tested, or in the newest build."""
+    """Finds it beside the stage that is tested, or in the newest build."""
     if stage := os.environ.get("VRAMFIT_STAGE"):
         candidates = [Path(stage).resolve().parent / "tools" / "vramfit_snapshot_dump"]
     else:

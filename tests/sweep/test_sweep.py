@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from product import VRAMFIT, Product
+from product import VRAMFIT, Product, wait_for
 
 TRAINS = """
     import sys, torch
@@ -253,3 +253,30 @@ def test_a_folder_with_another_file_says_so_and_what_to_do(product: Product, con
     assert word in done.stderr and str(folder / "sweep.json") in done.stderr.replace("\n", "").replace("  ", ""), done
     assert "--out" in done.stderr and "exception" not in done.stderr
     assert (folder / "sweep.json").read_text() == content
+
+
+def test_a_folder_of_other_files_is_left_alone(product: Product) -> None:
+    other = product.folder / "mine"
+    other.mkdir()
+    (other / "thesis.txt").touch()
+    done = product.call(*sweep_words(product, "--vary", "--width=256", "--out", str(other)))
+    assert done.exit_code == 2 and "not empty, and no sweep's" in done.stderr, str(done)
+    assert [path.name for path in other.iterdir()] == ["thesis.txt"]
+
+
+def test_a_mistyped_card_is_refused_before_the_first_trial(product: Product) -> None:
+    for options in (("--vary", "gpu=t4,40900"), ("--gpu", "40900", "--vary", "--width=256")):
+        done = product.call(*sweep_words(product, *options))
+        assert done.exit_code == 2 and "rtx4090" in done.stderr, str(done)
+        assert not (product.folder / "vramfit-sweep").exists()
+
+
+def test_an_interrupted_sweep_is_interrupted_in_the_history(product: Product) -> None:
+    words = sweep_words(product, "--vary", "--width=13,14", "-j", "1")
+    process = subprocess.Popen([str(VRAMFIT), *words], cwd=product.folder, env=product.environment())
+    wait_for(lambda: (product.folder / "vramfit-sweep" / "trials" / "0.log").exists(), 60)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    listed = json.loads(product.call("runs", "--json", "-").stdout)["runs"]
+    assert [run["verdict"] for run in listed] == ["interrupted"]

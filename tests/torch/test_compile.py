@@ -45,7 +45,14 @@ def test_a_kernel_written_by_hand_is_compiled_and_launched(caches: dict[str, str
     assert line["peak_allocated"] == 3 * 4 * MIB
 
 
-@pytest.mark.parametrize("kind", ["default", "reduce-overhead", "dynamic"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("default", marks=pytest.mark.long),
+        "reduce-overhead",
+        pytest.param("dynamic", marks=pytest.mark.long),
+    ],
+)
 def test_inductor_compiles_and_trains(kind: str, compiled: Callable[[str], dict[str, Any]]) -> None:
     line = compiled(kind)
     assert line["graphs"] >= 1
@@ -53,5 +60,6 @@ def test_inductor_compiles_and_trains(kind: str, compiled: Callable[[str], dict[
     assert line["peak_allocated"] > 3 * weights  # weights and AdamW's two moments at least
 
 
+@pytest.mark.long
 def test_dynamic_shapes_compile_once_for_all_batches(compiled: Callable[[str], dict[str, Any]]) -> None:
     assert compiled("dynamic")["graphs"] == 1

@@ -33,7 +33,9 @@ def test_every_collective_gives_what_it_must(ranks: int) -> None:
 
 
 def test_ddp_holds_one_more_copy_of_the_gradients(plain: dict) -> None:
-    for line in run_ranks(2, "ddp.py").lines():
+    lines = run_ranks(2, "ddp.py").lines()
+    assert [line["rank"] for line in lines] == [0, 1]
+    for line in lines:
         buckets = line["allocated"] - plain["allocated"]
         assert abs(buckets - line["parameter_bytes"]) < MIB
         assert abs(line["peak_allocated"] - plain["peak_allocated"] - line["parameter_bytes"]) < SLACK
@@ -49,7 +51,9 @@ def test_ddps_buckets_are_called_gradients(plain: dict, options: tuple[str, ...]
 
 
 def test_ddp_with_gradients_as_views_holds_no_second_copy(plain: dict) -> None:
-    for line in run_ranks(2, "ddp.py", "--view").lines():
+    lines = run_ranks(2, "ddp.py", "--view").lines()
+    assert [line["rank"] for line in lines] == [0, 1]
+    for line in lines:
         assert line["peak_allocated"] - plain["peak_allocated"] < SLACK
 
 
@@ -66,7 +70,9 @@ def test_ranks_on_one_card_are_processes_of_their_own(alone: CardRun) -> None:
 @pytest.mark.parametrize("kind", ["1", "2"])
 def test_fsdp_keeps_its_share_of_weights_and_state(plain: dict, kind: str) -> None:
     workspaces = plain["allocated"] - plain["parameter_bytes"]
-    for line in run_ranks(2, "fsdp.py", kind).lines():
+    lines = run_ranks(2, "fsdp.py", kind).lines()
+    assert [line["rank"] for line in lines] == [0, 1]
+    for line in lines:
         share = line["parameter_bytes"] / 2
         assert abs(line["after_sharding"] - share) < MIB
         # after a step: the shard and AdamW's two moments of it
@@ -76,7 +82,9 @@ def test_fsdp_keeps_its_share_of_weights_and_state(plain: dict, kind: str) -> No
 
 
 def test_tensor_parallelism_splits_the_weights() -> None:
-    for line in run_ranks(2, "tensor_parallel.py").lines():
+    lines = run_ranks(2, "tensor_parallel.py").lines()
+    assert [line["rank"] for line in lines] == [0, 1]
+    for line in lines:
         assert abs(line["after_splitting"] - line["parameter_bytes"] / 2) < MIB
         assert line["shape"] == [4, 1024]
 

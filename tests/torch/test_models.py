@@ -36,5 +36,6 @@ def test_models_train_and_evaluate_and_need_the_same_every_time(package: str) ->
         # weights, gradients and AdamW's moments are there at once; evaluation holds the weights and moments
         assert line["train"] >= 4 * line["parameters"] > 0, line
         assert 3 * line["parameters"] <= line["eval"] <= line["train"], line
-    second = {line["name"]: line for line in run_script("model_zoo.py", *names).lines()}
-    assert second == first
+    again = names[: len(names) // 2]
+    second = {line["name"]: line for line in run_script("model_zoo.py", *again).lines()}
+    assert second == {name: first[name] for name in again}

@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
 from card_run import ROOT, finished, run_on_card
 
 sys.path.insert(0, str(ROOT / "tools"))
 from suite.section import read_junit
-
-pytestmark = pytest.mark.by_release
 
 
 def test_every_operator_on_a_virtual_h100(tmp_path: Path) -> None:

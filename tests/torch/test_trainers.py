@@ -45,7 +45,11 @@ def run_trainer(*switches: str) -> CardRun:
 
 @needs("transformers")
 @needs("accelerate")
-@pytest.mark.parametrize("switches", [(), ("bf16",), ("fp16",), ("ckpt",)], ids=lambda s: "-".join(s) or "plain")
+@pytest.mark.parametrize(
+    "switches",
+    [(), ("bf16",), pytest.param(("fp16",), marks=pytest.mark.long), ("ckpt",)],
+    ids=lambda s: "-".join(s) or "plain",
+)
 def test_hugging_face_trainer(switches: tuple[str, ...]) -> None:
     check_trained_and_validated(run_trainer(*switches))
 
@@ -58,7 +62,10 @@ def test_checkpointing_under_the_trainer_lowers_the_training_peak() -> None:
 
 
 @needs("lightning")
-@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed", "16-mixed"])
+@pytest.mark.parametrize(
+    "precision",
+    [pytest.param("32-true", marks=pytest.mark.long), "bf16-mixed", pytest.param("16-mixed", marks=pytest.mark.long)],
+)
 def test_lightning_trainer(precision: str) -> None:
     check_trained_and_validated(run_cut(str(SCRIPTS / "lightning_trainer.py"), precision))
 
@@ -89,7 +96,7 @@ def test_lightnings_epochs_are_counted_on_to_the_numbers_that_callbacks_hold() -
 
 
 @needs("accelerate")
-@pytest.mark.parametrize("precision", ["no", "bf16", "fp16"])
+@pytest.mark.parametrize("precision", ["no", pytest.param("bf16", marks=pytest.mark.long), "fp16"])
 def test_accelerate_launch(precision: str) -> None:
     launch = ("-m", "accelerate.commands.launch", "--num_processes", "1", "--mixed_precision", precision)
     check_trained_and_validated(run_cut(*launch, str(SCRIPTS / "accelerate_loop.py")))
@@ -103,7 +110,7 @@ def test_accelerate_launch_on_two_cards() -> None:
     assert [card["peak_allocated_bytes"] > 0 for card in run.result["devices"]] == [True, True]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.long), "float16"])
 def test_a_loop_without_loaders_that_would_run_for_days(dtype: str) -> None:
     run = run_cut(str(SCRIPTS / "language_loop.py"), "--dtype", dtype)
     check_trained_and_validated(run)

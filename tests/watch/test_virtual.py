@@ -1,4 +1,4 @@
-"""Beside a job that runs under vramfit: PyTorch's own figures, and the exact peak of a command."""
+"""Watching beside a job that runs under vramfit: PyTorch's own figures, and the exact peak of a command."""
 
 from __future__ import annotations
 

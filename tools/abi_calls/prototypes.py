@@ -82,7 +82,7 @@ def parse_parameter(text: str) -> Parameter:
 
 
 def split_parameters(text: str) -> list[str]:
-    """At the commas outside of parentheses and angle brackets."""
+    """Splits at the commas outside of parentheses and angle brackets."""
     parts, depth, start = [], 0, 0
     for at, letter in enumerate(text):
         depth += (letter in "(<") - (letter in ")>")

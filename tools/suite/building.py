@@ -25,15 +25,22 @@ def count_lanes() -> int:
     return max(1, min(4, len(os.sched_getaffinity(0)), int(available_gib() / 5)))
 
 
-def build(preset: str, targets: tuple[str, ...] = (), jobs: int | None = None) -> Outcome:
-    """A folder that is made here compiles in batches (docs/build.md); one that a developer made stays as it is."""
+def build(preset: str, targets: tuple[str, ...] = (), is_beside: bool = False) -> Outcome:
+    """`is_beside` others: a second compiler is only started where a core is free.
+
+    A folder that is made here compiles in batches (docs/build.md); one that a developer made stays as it is."""
     configured = Outcome()
     if not (ROOT / "build" / preset / "build.ninja").exists():
         configured = run_check(["cmake", "--preset", preset, "-DVRAMFIT_BATCHES=ON"])
         if configured.failed:
             return configured
     chosen = [argument for target in targets for argument in ("--target", target)]
-    return run_check(["cmake", "--build", f"build/{preset}", "--parallel", str(jobs or count_jobs()), *chosen])
+    command = ["cmake", "--build", f"build/{preset}", "--parallel", str(count_jobs()), *chosen]
+    return run_check([*command, "--", "-l", str(len(os.sched_getaffinity(0)))] if is_beside else command)
+
+
+# Seconds of the clock after which a test program hangs: many times what the slowest needs beside other work.
+LONGEST = "600"
 
 
 def run_unit_tests(
@@ -51,7 +58,7 @@ def run_unit_tests(
     command = ["ctest", "--test-dir", f"build/{preset}", "--parallel", str(count_jobs()), "--output-on-failure"]
     summary = reports.parent / "ctest.xml"
     summary.unlink(missing_ok=True)
-    command += ["--no-tests=error", "--timeout", "150", "--output-junit", str(summary)]
+    command += ["--no-tests=error", "--timeout", LONGEST, "--output-junit", str(summary)]
     command += ["-L", label] if label else []
     command += ["-LE", without] if without else []
     command += ["-R", names] if names else []
@@ -88,8 +95,8 @@ def run_unit_tests_again(preset: str, tests: list[str]) -> Outcome:
 
 
 def run_sanitized(preset: str, targets: tuple[str, ...], label: str | None = None) -> Outcome:
-    """With one compiler: it works beside the tests of Python, for which it would otherwise leave no core."""
-    built = build(preset, targets, jobs=1)
+    """Builds with one compiler beside the tests of Python, and with as many as there are cores once those are done."""
+    built = build(preset, targets, is_beside=True)
     return built if built.failed else built + run_unit_tests(preset, label=label)
 
 
@@ -104,7 +111,7 @@ SECTIONS = [
     Section("unit tests", run_quick_tests, tiers=("quick",)),
 ]
 
-# Beside the tests of Python.
+# They run beside the tests of Python, and the second list after the fuzzers' beginning.
 SANITIZED = [
     # They call the stand-ins as they are shipped.
     Section(
@@ -120,6 +127,8 @@ SANITIZED = [
         run_again=lambda tests: run_unit_tests_again("asan", tests),
         is_unnoticed=True,
     ),
+]
+THREADED_SANITIZED = [
     Section(
         "threaded unit tests under the thread sanitizer",
         lambda tier: run_sanitized("tsan", THREADED, THREADED_LABELS),

@@ -75,10 +75,13 @@ SECTIONS = [
     Section("contract", lambda tier: run_check([sys.executable, "tools/generate_contract", "--check"])),
     Section("environment variables", lambda tier: run_tool("check_environment")),
     Section("machine paths", lambda tier: run_tool("check_paths")),
+    Section("names of files", lambda tier: run_tool("check_named_files")),
+    Section("tests that look at something", lambda tier: run_tool("check_tests")),
+    Section("first words of comments", lambda tier: run_tool("check_first_words")),
     Section("subjects of commits", lambda tier: run_tool("check_subjects")),
     Section("format of C++", check_format),
     Section("format and lint of Python", check_python),
     Section("types of notes", check_types),
-    # Beside the tests of Python: some of them wait for something most of the time.
+    # It runs beside the tests of Python: some of them wait for something most of the time.
     Section("clang-tidy", tidy.check_tidy, tiers=("ci", "all"), is_unnoticed=True),
 ]

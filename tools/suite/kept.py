@@ -43,6 +43,8 @@ class Kept:
             return outcome
         with WRITING:
             before = self._failures.get(name, [])
+            if outcome.left_out:
+                return outcome
             if outcome.failed:
                 self._failures[name] = sorted({*before, *(outcome.failed_tests or [f"something in {name}"])})
             else:

@@ -34,7 +34,7 @@ def cache() -> Path:
 
 @contextmanager
 def making(name: str) -> Iterator[None]:
-    """Of the sections and processes that want `name` at once, one makes it and the others wait."""
+    """One of the sections and processes that want `name` at once makes it, and the others wait."""
     folder = cache() / "tests"
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / f"{name}.lock", "w") as lock:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from .building import count_lanes
 from .kept import Kept
-from .section import Outcome, Section
+from .section import TIME_LIMIT, Outcome, Section
 
 PRINTING = threading.Lock()
 
@@ -23,6 +23,10 @@ def run_section(section: Section, tier: str, kept: Kept | None = None) -> Outcom
         with PRINTING:
             print(f"== {section.name}: {before} (kept from before)\n", flush=True)
         return before
+    if section.may_be_left_out and TIME_LIMIT.is_up():
+        with PRINTING:
+            print(f"== {section.name}: left out, for {TIME_LIMIT.minutes:g} minutes were up\n", flush=True)
+        return Outcome(left_out=1)
     with PRINTING:
         print(f"== {section.name}", flush=True)
     began = time.monotonic()
@@ -38,13 +42,14 @@ def run_section(section: Section, tier: str, kept: Kept | None = None) -> Outcom
 
 
 def run_sections(sections: list[Section], tier: str, kept: Kept | None = None) -> list[Outcome | None]:
-    """In the given order; neighbours that share the machine run as many at once as it has cores and memory for.
+    """Runs them in order; neighbours that share the machine as many at once as it has cores and memory for.
 
-    Those that nobody notices run one after the other beside all that come after them. None is the outcome of a section
+    Those that nobody notices run beside all that come after them, two at once: while one compiles, which is what takes
+    their time, another fuzzes with what is left of the processor. None is the outcome of a section
     that was not run because one that it needs failed.
     """
     outcomes: list[Outcome | None] = [None] * len(sections)
-    with ThreadPoolExecutor(count_lanes()) as lanes, ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(count_lanes()) as lanes, ThreadPoolExecutor(2) as beside:
         running: dict[Future[Outcome], int] = {}
         unnoticed: dict[Future[Outcome], int] = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 import xml.etree.ElementTree as xml
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,23 @@ _PLACE = re.compile(r"\S+\.cc:\d+")
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+class TimeLimit:
+    """When the time of a run is up: what may be left out then is, and is told."""
+
+    def __init__(self) -> None:
+        self._end: float | None = None
+        self.minutes = 0.0
+
+    def start(self, minutes: float) -> None:
+        self.minutes, self._end = minutes, time.monotonic() + 60 * minutes
+
+    def is_up(self) -> bool:
+        return self._end is not None and time.monotonic() > self._end
+
+
+TIME_LIMIT = TimeLimit()
+
+
 @dataclass
 class Outcome:
     passed: int = 0
@@ -42,7 +60,7 @@ class Outcome:
     failed_tests: list[str] = field(default_factory=list)
     unsteady_tests: list[str] = field(default_factory=list)  # failed first, passed when run again
     processor_seconds: float = 0  # of the programs that were run; beside others, what the clock says tells little
-    left_out: int = 0  # tests for which the tier has no time
+    left_out: int = 0  # tests, or whole sections, for which there was no time
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -62,7 +80,7 @@ class Outcome:
         return f"{self.passed} passed, {self.failed} failed{skipped}{left_out}"
 
     def describe_failures(self, most: int = 12) -> list[str]:
-        """A line each; who reads only the end of a long log reads them there. Of what names none, the last lines."""
+        """A line each; who reads only the end of a long log reads them there. What names none gives its last lines."""
         if not self.failed:
             return []
         named = self.failed_tests + [
@@ -80,6 +98,7 @@ class Section:
     is_required: bool = False  # when it fails, nothing after it can tell anything
     run_again: Callable[[list[str]], Outcome] | None = None  # runs single tests, by the names in `failed_tests`
     shares_machine: bool = False  # may run beside others: it looks at nothing outside its own folders
+    may_be_left_out: bool = False  # on another release of torch, what the newest has been asked: where time is left
     is_unnoticed: bool = False  # may run beside any other: nor does it leave anything where one of them looks
 
 
@@ -91,7 +110,7 @@ class Done:
 
 
 def run_program(command: list[str], environment: dict[str, str] | None = None) -> Done:
-    """In the root of the sources, with nothing to read."""
+    """Runs it in the root of the sources, with nothing to read."""
     process = subprocess.Popen(
         command,
         cwd=ROOT,

@@ -74,7 +74,7 @@ def write_database(folder: Path, in_batches: bool, of: Callable[[str], bool]) ->
 
 
 def digest_of_rules(commit: str) -> str | None:
-    """Of all files by which files are judged, as they are at a commit. None: it is not here."""
+    """A digest of all files by which files are judged, as they are at a commit. None: it is not here."""
     listed = run_git("ls-tree", "-r", commit, folder=ROOT)
     if listed is None:
         return None
@@ -83,7 +83,8 @@ def digest_of_rules(commit: str) -> str | None:
 
 
 def digest_of_options() -> str:
-    """Of all sets of options that something of ours is compiled with, wherever this tree and its caches lie."""
+    """A digest of all sets of options that something of ours is compiled with, wherever this tree and its caches
+    are."""
     sets = set()
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         command = without_precompiled(entry["command"])
@@ -115,7 +116,7 @@ def find_changed() -> tuple[set[Path] | None, str]:
 
 
 def keep_linted() -> str:
-    """Once nothing was found in any file. What is said of it."""
+    """Called once nothing was found in any file; returns what is said of it."""
     head, changed = run_git("rev-parse", "HEAD"), run_git("status", "--porcelain")
     if not head or changed is None:
         return "nothing was found; git does not tell in which commit"
@@ -165,7 +166,7 @@ def choose_objects(changed: set[Path] | None) -> Callable[[str], bool]:
 
 
 def check_tidy(tier: str) -> Outcome:
-    """With the cheap checks of .clang-tidy over our sources; tests are left out."""
+    """Runs the cheap checks of .clang-tidy over our sources; tests are left out."""
     program = python_environments.tool("clang-tidy")
     database = BUILD / "tidy"
     changed, since = (None, "all") if tier == "all" else find_changed()

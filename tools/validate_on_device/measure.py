@@ -180,7 +180,8 @@ print(json.dumps({"name": p.name, "total_bytes": p.total_memory, "capability": [
 
 
 def provenance() -> dict:
-    """Where and with what the rows were measured. Asks for the card in another process, to keep this one clean."""
+    """The place where, and what with, the rows were measured. Asks for the card in another process, to keep this one
+    clean."""
     card = json.loads(
         subprocess.run([sys.executable, "-c", PROVENANCE], capture_output=True, text=True, check=True).stdout
     )

@@ -18,7 +18,7 @@ VF_ABI int cublasGetVersion_v2(vramfit::cublas::Handle*, int* version) {
   return vramfit::cublas::kSuccess;
 }
 
-// Of the older interface, without a handle.
+// The older interface, without a handle.
 VF_ABI int cublasGetVersion(int* version) { return cublasGetVersion_v2(nullptr, version); }
 VF_ABI size_t cublasGetCudartVersion() { return library::release_number(vramfit::cuda::kCublasCudart); }
 

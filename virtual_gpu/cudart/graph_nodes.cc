@@ -54,7 +54,7 @@ cudaError_t add_of_event(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGra
   return add(node, graph, needs, count, work, event);
 }
 
-// As at a launch: functions that were not registered pass, which a program may have from elsewhere.
+// Checks as at a launch: functions that were not registered pass, which a program may have from elsewhere.
 cudaError_t check(const cudaKernelNodeParams& params) {
   return params.func == nullptr ? answer(cudaErrorInvalidDeviceFunction) : cudaSuccess;
 }

@@ -173,7 +173,7 @@ TEST(CudaMemcpy, truth_values_of_nobody_have_the_answers_that_were_given) {
   cudaFree(block);
 }
 
-// As ValueState: nothing known, chosen, known.
+// States as in ValueState: nothing known, chosen, known.
 constexpr uint32_t kUnknown = 0, kAssumed = 2, kKnown = 3;
 
 TEST(CudaMemcpy, tracked_values_are_known_where_the_host_wrote_them) {

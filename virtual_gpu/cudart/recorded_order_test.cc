@@ -44,7 +44,7 @@ Recorded& recorded() {
 
 }  // namespace
 
-// In place of the recorder's: the ledger finds it by its name (ledger/emit.cc).
+// Stands in place of the recorder's: the ledger finds it by its name (ledger/emit.cc).
 extern "C" __attribute__((visibility("default"))) void vramfit_emit(uint8_t kind, uint8_t, uint64_t address, int64_t,
                                                                     int64_t used_bytes, int64_t, const char*) {
   Recorded& all = recorded();

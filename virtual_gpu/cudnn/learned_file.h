@@ -15,8 +15,8 @@ struct LearnedWorkspace {
   friend bool operator==(const LearnedWorkspace&, const LearnedWorkspace&) = default;
 };
 
-// By the key of a convolution. The file has a line for each: `taken`, `largest` and the key, parted by tabs. Lines of
-// another shape, and sizes below 0, are left out.
+// The workspaces by the key of a convolution. The file has a line for each: `taken`, `largest` and the key, parted by
+// tabs. Lines of another shape, and sizes below 0, are left out.
 std::unordered_map<std::string, LearnedWorkspace> parse_learned(std::string_view text);
 
 }  // namespace vramfit::cudnn

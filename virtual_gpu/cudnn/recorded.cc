@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kMagic("VFCW\x01\0\0\0", 8);
 constexpr uint32_t kNoList = 0xFFFFFFFF;
 constexpr uint32_t kDirections = 3;
-// Below this a workspace holds counters, not copies of tensors: it does not grow with them.
+// A workspace below this holds counters, not copies of tensors: it does not grow with them.
 constexpr int64_t kScaledFromBytes = 1 << 16;
 
 // Takes fields off the front of the table; null once it is too short.

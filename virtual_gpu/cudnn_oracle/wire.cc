@@ -115,7 +115,7 @@ class Deadline {
     if (limit) at_ = Clock::now() + *limit;
   }
   bool is_set() const { return at_.has_value(); }
-  // For poll: how long is left.
+  // The time that is left, for poll.
   int milliseconds_left() const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*at_ - Clock::now()).count();
     return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));

@@ -22,7 +22,7 @@ int64_t singular_jacobi_bytes(int64_t m, int64_t n, int64_t size);        // ges
 int64_t singular_jacobi_batched_bytes(int64_t size);                      // gesvdjBatched: the batch doesn't matter
 int64_t general_bytes(int64_t n, int64_t size);                           // geev
 
-// Not measured: after the LAPACK routines that cuSOLVER documents as its models.
+// Sizes that were not measured: after the LAPACK routines that cuSOLVER documents as its models.
 int64_t indefinite_bytes(int64_t n, int64_t size);                                // sytrf
 int64_t guessed_jacobi_bytes(int64_t m, int64_t n, int64_t batch, int64_t size);  // syevjBatched, gesvda
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMi = size_t{1} << 20;
 
-// As an empty address space would: each chunk right below the last.
+// Gives addresses as an empty address space would: each chunk right below the last.
 struct Below {
   static inline uintptr_t top = 0;
   static inline std::vector<uintptr_t> released;

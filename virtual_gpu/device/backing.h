@@ -16,7 +16,7 @@ constexpr size_t round_up(size_t bytes, size_t step) { return (bytes + step - 1)
 void* map_lazily(size_t bytes, size_t alignment);
 // Addresses without access, near `hint` when that is free. Null: no address space.
 void* reserve_addresses(size_t bytes, size_t alignment, void* hint);
-// For memory that is accessible, all of whose bytes will be written (--values cpu): huge pages, a fraction of the
+// Prepares memory that is accessible, all of whose bytes will be written (--values cpu): huge pages, a fraction of the
 // faults.
 void expect_all_written(void* address, size_t bytes);
 // Turns reserved addresses into zeros that can be read and written, and back.

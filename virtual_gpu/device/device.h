@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "virtual_gpu/ledger/export.h"
+#include "vramfit/hook_functions.h"
 
 namespace vramfit::device {
 
@@ -24,7 +25,7 @@ struct Range {
   uintptr_t begin = 0;
   size_t bytes = 0;
 };
-// Where an address lies. Host memory that CUDA was never told of is kUnknown.
+// The range that an address lies in. Host memory that CUDA was never told of is kUnknown.
 VF_EXPORT Range find_range(const void* address);
 
 // Copies and fills as the device would, under the session's policy for values.

@@ -7,7 +7,7 @@
 namespace vramfit::device {
 namespace {
 
-// In order of code.
+// The texts in order of code.
 constexpr ErrorText kTexts[] = {
     {0, "cudaSuccess", "CUDA_SUCCESS", "no error"},
     {1, "cudaErrorInvalidValue", "CUDA_ERROR_INVALID_VALUE", "invalid argument"},

@@ -82,7 +82,7 @@ VF_EXPORT Error destroy_node(Node* node);
 VF_EXPORT Error keep_object(Graph& graph, UserObject* object, unsigned count, bool move);
 VF_EXPORT Error let_go_of_object(Graph& graph, UserObject* object, unsigned count);
 
-// On the current card. Null: it has no room for the executable's nodes.
+// Makes it on the current card. Null: it has no room for the executable's nodes.
 VF_EXPORT Executable* instantiate(const Graph& graph, unsigned long long flags);
 VF_EXPORT Executable* find_executable(void* handle);
 VF_EXPORT Error destroy_executable(Executable* executable);

@@ -33,7 +33,7 @@ std::vector<std::string_view> parameters_of(std::string_view name) {
   return parameters;
 }
 
-// "int", "unsigned long": a type of C's own that is no pointer. Of all others some member may be an address.
+// "int", "unsigned long": a type of C's own that is no pointer. All others may have a member that is an address.
 bool is_number(std::string_view type) { return type.find_first_of("*&:<{(") == std::string_view::npos; }
 
 void set_parameters(std::string_view name, KernelForm& form) {

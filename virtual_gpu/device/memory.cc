@@ -74,8 +74,8 @@ void record(uint8_t kind, const Allocation& allocation, int64_t used_bytes) {
   ledger::emit(kind, range.card, range.begin, static_cast<int64_t>(range.bytes), used_bytes, 0, nullptr);
 }
 
-// Before `bytes` can be taken by another thread: in the recording its allocation comes behind, and the card never holds
-// more than it has.
+// Called before `bytes` can be taken by another thread: in the recording its allocation comes behind, and the card
+// never holds more than it has.
 void record_free(const Allocation& allocation, int64_t bytes) {
   const int card = allocation.range.card;
   record(VF_RECORD_SEGMENT_FREE, allocation, ledger::used_bytes(card) - bytes);
@@ -257,7 +257,9 @@ Error release_import(void* address) {
 }
 
 void release_all_on(int card) {
-  for (const Allocation& allocation : ranges_on_card(card)) release_of_card(allocation);
+  for (const Allocation& allocation : ranges_on_card(card)) {
+    if (allocation.context == nullptr) release_of_card(allocation);
+  }
 }
 
 void release_memory_of(const void* context) {

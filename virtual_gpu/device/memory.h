@@ -23,9 +23,9 @@ VF_EXPORT Error allocate_managed(int card, size_t bytes, unsigned flags, void** 
 VF_EXPORT Error import_device(int card, size_t bytes, void** address);
 VF_EXPORT Error release_import(void* address);
 
-// cudaDeviceReset.
+// cudaDeviceReset: what the card's primary context has; what other contexts made stays theirs.
 VF_EXPORT void release_all_on(int card);
-// What was made while this context was current.
+// Releases what was made while this context was current.
 void release_memory_of(const void* context);
 
 }  // namespace vramfit::device

@@ -57,7 +57,7 @@ constexpr unsigned kPosixFileDescriptor = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_D
 
 bool is_whole(size_t bytes) { return bytes != 0 && bytes % kGranularity == 0; }
 
-// What the card has again when it goes.
+// The bytes that the card has again when it goes.
 int64_t charged_bytes(const Physical& physical) {
   const auto [card, bytes, types] = physical.properties;
   return card != kOnHost && !physical.is_imported ? static_cast<int64_t>(bytes) : 0;
@@ -105,7 +105,7 @@ void unmap_one(Memory& all, uintptr_t begin) {
   forget(address, mapping.bytes);
   Physical& physical = all.physical.at(mapping.handle);
   --physical.mappings;
-  // Before anybody can see the bytes or the addresses free.
+  // It is recorded before anybody can see the bytes or the addresses free.
   record(VF_RECORD_SEGMENT_FREE, physical, begin, is_unused(physical) ? charged_bytes(physical) : 0);
   drop_if_unused(all, mapping.handle);
   take_range(address);

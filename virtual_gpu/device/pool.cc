@@ -136,7 +136,7 @@ void trim_locked(Pool& pool, size_t keep_bytes) {
     }
     const size_t bytes = contents.bytes;
     pool.reserved -= bytes;
-    // Before another thread can be given the bytes or the addresses.
+    // It is recorded before another thread can be given the bytes or the addresses.
     const int64_t left = ledger::used_bytes(pool.card) - static_cast<int64_t>(bytes);
     record(VF_RECORD_SEGMENT_FREE, pool, begin, bytes, left);
     ledger::give_back(pool.card, static_cast<int64_t>(bytes));

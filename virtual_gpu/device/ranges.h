@@ -9,7 +9,7 @@
 
 namespace vramfit::device {
 
-// What was allocated decides how it is given back.
+// The kind of allocation decides how it is given back.
 enum class Origin {
   kAllocation,  // of its own, in whole granules
   kSmall,       // part of a shared 2 MiB granule

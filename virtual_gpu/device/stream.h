@@ -69,7 +69,7 @@ VF_EXPORT Error capture_info(void* stream, CaptureInfo* info);
 // Each has to be a node of the graph that is captured into.
 VF_EXPORT Error set_capture_needs(void* stream, void* const* nodes, size_t count, bool replace);
 VF_EXPORT CaptureMode exchange_capture_mode(CaptureMode mode);
-// For calls such as cudaMalloc that a strict capture forbids; refusing also invalidates that capture.
+// Checks calls such as cudaMalloc that a strict capture forbids; refusing also invalidates that capture.
 VF_EXPORT Error check_unsafe_call();
 // Whether the stream is being captured: cudaMallocAsync then makes graph memory.
 VF_EXPORT Graph* capturing_graph(void* stream);

@@ -8,15 +8,16 @@
 #include <mutex>
 
 #include "virtual_gpu/device/written.h"
+#include "vramfit/hook_functions.h"
 
 namespace vramfit::device {
 
-// Ordered: what an operator makes of several inputs is known no better than the least known of them.
+// The contract's numbers (vramfit/hook_functions.h), as a type of their own.
 enum class ValueState : uint32_t {
-  kUnknown = 0,  // a kernel wrote it, and its values were not computed
-  kOpen = 1,     // a mask made from unknown values: its bytes are possible ones, and it may still be taken for full
-  kAssumed = 2,  // computed exactly, from values that were chosen
-  kKnown = 3     // as on a real card
+  kUnknown = VF_VALUE_STATE_UNKNOWN,
+  kOpen = VF_VALUE_STATE_OPEN,
+  kAssumed = VF_VALUE_STATE_ASSUMED,
+  kKnown = VF_VALUE_STATE_KNOWN
 };
 
 // Disjoint spans of addresses with a state each; what lies in none is unknown. Thread-safe.

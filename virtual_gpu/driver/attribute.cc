@@ -92,8 +92,8 @@ constexpr Fact kCommon[] = {
     {CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0},
 };
 
-// Of textures and surfaces: the same from Pascal on (CUDA C++ Programming Guide, technical specifications), as a real
-// H200 answered.
+// Limits of textures and surfaces: the same from Pascal on (CUDA C++ Programming Guide, technical specifications), as a
+// real H200 answered.
 constexpr Fact kTextures[] = {
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, 131072},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, 131072},
@@ -138,7 +138,7 @@ constexpr Fact kTextures[] = {
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH, 32768},
 };
 
-// As a real H200 answered (driver 580.159.04, fixtures/real_cards/README.md): what a data-centre Hopper board has.
+// What a data-centre Hopper board has, as a real H200 answered (driver 580.159.04, fixtures/real_cards/README.md).
 constexpr Fact kHopper[] = {
     {CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 1},
     {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},

@@ -13,7 +13,7 @@
 
 namespace vramfit::driver {
 
-// Behind CUmodule and CUlibrary alike.
+// What lies behind CUmodule and CUlibrary alike.
 struct Code {
   std::vector<device::Image> images;
   std::set<void*> functions;
@@ -21,7 +21,7 @@ struct Code {
   CUcontext context = nullptr;  // a module's, which goes with it; libraries are of none
 };
 
-// Behind CUfunction and CUkernel alike.
+// What lies behind CUfunction and CUkernel alike.
 struct Function {
   Code* code = nullptr;
   std::string name;
@@ -36,6 +36,8 @@ struct Loaded {
 
 Loaded& loaded();
 void unload_modules_of(CUcontext context);
+// The lock of what is loaded is held, and the code is taken out.
+void free_code(Code* code);
 // Whether a handle is one of a loaded function, or of a kernel that the runtime registered (cudaGetFuncBySymbol).
 bool is_function(const void* handle);
 

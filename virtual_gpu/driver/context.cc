@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "virtual_gpu/device/memory.h"
 #include "virtual_gpu/device/stream.h"
 #include "virtual_gpu/driver/code.h"
 #include "virtual_gpu/driver/driver.h"
@@ -106,8 +107,10 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice card) {
   return CUDA_SUCCESS;
 }
 
+// Resets as the runtime does: the card's memory goes, and the context, which the next call would make again, stays.
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice card) {
   VF_NEED_THIS_CARD(card);
+  device::release_all_on(card);
   return CUDA_SUCCESS;
 }
 

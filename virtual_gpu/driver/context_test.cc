@@ -79,4 +79,19 @@ TEST_F(DriverContexts, unload_their_modules) {
   EXPECT_EQ(cuModuleUnload(of_primary), CUDA_SUCCESS);
 }
 
+TEST_F(DriverContexts, a_reset_of_the_primary_one_takes_its_memory_alone) {
+  const size_t before = free_bytes();
+  CUdeviceptr of_primary = 0, of_own = 0;
+  ASSERT_EQ(cuMemAlloc(&of_primary, 64 << 20), CUDA_SUCCESS);
+  const CUcontext own = make();
+  ASSERT_EQ(cuMemAlloc(&of_own, 8 << 20), CUDA_SUCCESS);
+  const size_t with_both = free_bytes();
+  ASSERT_EQ(cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
+  EXPECT_EQ(free_bytes(), with_both + (64 << 20));
+  EXPECT_EQ(cuMemFree(of_primary), CUDA_ERROR_INVALID_VALUE) << "it is gone";
+  EXPECT_EQ(cuMemFree(of_own), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxDestroy(own), CUDA_SUCCESS);
+  EXPECT_EQ(free_bytes(), before);
+}
+
 }  // namespace

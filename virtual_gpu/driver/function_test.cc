@@ -63,7 +63,7 @@ TEST_F(DriverFunctions, of_nobody_are_refused) {
   EXPECT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);
 }
 
-// As libraries do that ask the runtime for the function behind a kernel and go on with the driver.
+// Some libraries ask the runtime for the function behind a kernel and go on with the driver.
 TEST_F(DriverFunctions, of_the_runtime_are_known) {
   static int symbol = 0;
   vramfit::device::register_kernel(vramfit::device::register_module(nullptr), reinterpret_cast<const char*>(&symbol));

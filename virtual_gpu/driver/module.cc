@@ -15,37 +15,6 @@ using vramfit::driver::loaded;
 namespace ledger = vramfit::ledger;
 namespace device = vramfit::device;
 
-namespace vramfit::driver {
-
-Loaded& loaded() {
-  static auto* const kLoaded = new Loaded;  // outlives other libraries' destructors
-  return *kLoaded;
-}
-
-namespace {
-
-// The lock of what is loaded is held, and the code is taken out.
-void free_code(Code* code) {
-  for (void* function : code->functions) {
-    loaded().functions.erase(static_cast<Function*>(function));
-    delete static_cast<Function*>(function);
-  }
-  delete code;
-}
-
-}  // namespace
-
-void unload_modules_of(CUcontext context) {
-  const std::lock_guard guard(loaded().lock);
-  std::erase_if(loaded().codes, [&](Code* code) {
-    const bool is_of_it = code->context == context;
-    if (is_of_it) free_code(code);
-    return is_of_it;
-  });
-}
-
-}  // namespace vramfit::driver
-
 namespace {
 
 // A module needs code for the current card at once; a library may be loaded for cards still to come.

@@ -104,7 +104,7 @@ void run(const vf_host_call& call) {
   void* self = call.self;
   void* other = call.other;
   switch (call.signature) {
-    case VF_HOST_RANDOM: {
+    case VF_HOST_SIGNATURE_RANDOM: {
       // std::optional<at::Generator>: not trivial, so it is passed by address; the callee copies it.
       struct {
         void* generator;
@@ -114,21 +114,21 @@ void run(const vf_host_call& call) {
       reinterpret_cast<Random>(call.function)(slot_of(self), call.first, call.second, &generator);
       break;
     }
-    case VF_HOST_UNARY:
+    case VF_HOST_SIGNATURE_UNARY:
       reinterpret_cast<void* (*)(void*)>(call.function)(slot_of(self));
       break;
-    case VF_HOST_BINARY:
+    case VF_HOST_SIGNATURE_BINARY:
       reinterpret_cast<void* (*)(void*, void*)>(call.function)(slot_of(self), slot_of(other));
       break;
-    case VF_HOST_COPY:
+    case VF_HOST_SIGNATURE_COPY:
       reinterpret_cast<void* (*)(void*, void*, bool)>(call.function)(slot_of(self), slot_of(other), false);
       break;
-    case VF_HOST_ADD: {
+    case VF_HOST_SIGNATURE_ADD: {
       Scalar one{.tag = 1, .bits = 1};
       reinterpret_cast<void* (*)(void*, void*, void*)>(call.function)(slot_of(self), slot_of(other), &one);
       break;
     }
-    case VF_HOST_CLAMP: {
+    case VF_HOST_SIGNATURE_CLAMP: {
       OptionalScalar low{scalar(call.first)};
       OptionalScalar high{scalar(call.second)};
       reinterpret_cast<void* (*)(void*, void*, void*)>(call.function)(slot_of(self), &low, &high);
@@ -144,7 +144,8 @@ void* run_program(void* calls) {
   return nullptr;
 }
 
-// On a thread of its own: the one that waits may hold any of PyTorch's modes, and in a forked child it is the only one.
+// Runs on a thread of its own: the one that waits may hold any of PyTorch's modes, and in a forked child it is the only
+// one.
 void run_elsewhere(std::vector<vf_host_call>& calls) {
   pthread_t thread{};
   if (pthread_create(&thread, nullptr, run_program, &calls) == 0) {
@@ -163,7 +164,7 @@ void end_program(Allocation& allocation) {
   --pending_count;
 }
 
-// Under the lock, which is let go of while the program runs.
+// Runs under the lock, which is let go of while the program runs.
 void carry_out(uintptr_t begin, Allocation& allocation) {
   allocation.state = State::kFilling;
   std::vector<vf_host_call> calls = allocation.calls;

@@ -14,28 +14,9 @@
 #include <cstdint>
 
 #include "virtual_gpu/ledger/export.h"
+#include "vramfit/hook_functions.h"  // vf_host_call
 
 extern "C" {
-
-// One call of an operator of PyTorch's. `self` and `other` are TensorImpl*, `generator` a GeneratorImpl*, `function`
-// the address of at::_ops::<name>::call; they must live until the program is over (vramfit_host_over).
-typedef struct vf_host_call {
-  uint64_t signature;  // enum vf_host_signature
-  void* function;
-  void* self;
-  void* other;
-  void* generator;
-  double first, second;
-} vf_host_call;
-
-enum vf_host_signature {
-  VF_HOST_RANDOM = 1,  // Tensor& (Tensor&, double, double, optional<Generator>)
-  VF_HOST_UNARY = 2,   // Tensor& (Tensor&)
-  VF_HOST_BINARY = 3,  // Tensor& (Tensor&, const Tensor&)
-  VF_HOST_COPY = 4,    // Tensor& (Tensor&, const Tensor&, bool)
-  VF_HOST_ADD = 5,     // Tensor& (Tensor&, const Tensor&, const Scalar&), the scalar being 1
-  VF_HOST_CLAMP = 6    // Tensor& (Tensor&, const optional<Scalar>&, const optional<Scalar>&): first and second
-};
 
 // Turns this on: from here on large allocations get pages of their own. Off again: existing ones stay as they are.
 VF_EXPORT void vramfit_host_enable(int on);

@@ -32,7 +32,7 @@ TEST(LateFill, a_child_that_was_forked_in_the_middle_of_one_sees_it_whole) {
   const auto address = reinterpret_cast<uint64_t>(block);
   const uint64_t reserved = vramfit_host_reserve(kMiB);
   vf_host_call call = {};
-  call.signature = VF_HOST_UNARY;
+  call.signature = VF_HOST_SIGNATURE_UNARY;
   call.function = reinterpret_cast<void*>(write_sevens);
   call.self = reinterpret_cast<void*>(reserved);
   ASSERT_NE(vramfit_host_defer(address, reserved, &call, 1), 0u);

@@ -95,7 +95,7 @@ int lock_in_naps(pthread_mutex_t& lock) {
   return error;
 }
 
-// Once in a process. write(): a thread that was interrupted may be waiting for its own lock.
+// Tells once in a process. write(): a thread that was interrupted may be waiting for its own lock.
 void tell_of_the_wait() {
   static std::atomic<bool> told{false};
   static constexpr char kText[] =

@@ -58,8 +58,7 @@ TEST(End, gives_back_what_the_process_had) {
   EXPECT_EQ(processes_on_the_card(), 0);
 }
 
-// As a signal handler that calls exit() in the middle of a call; a process that was stopped with the lock is no
-// different.
+// A signal handler may call exit() in the middle of a call; a process that was stopped with the lock is no different.
 TEST(End, comes_although_the_lock_is_never_let_go_of) {
   const int status = in_child([]() -> int {
     if (vramfit::ledger::state() != State::kReady) return 1;

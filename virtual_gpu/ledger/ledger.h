@@ -70,7 +70,7 @@ enum class Library { kBlas, kCudnn, kFft, kSolver, kSparse, kSparseLt, kRandom, 
 // vf_card::library_bytes, once per process, card and library: call it when the library's handle is created.
 VF_EXPORT bool charge_use(int ordinal, Library library);
 
-// Told to the user once per session; how often it happened is counted.
+// Tells the user once per session; how often it happened is counted.
 VF_EXPORT void note_not_modelled(const char* function);
 VF_EXPORT void note_assumed(const char* text);
 VF_EXPORT void note_data_read(const char* text);

@@ -31,7 +31,7 @@ testing::SessionOptions two_cards() {
 
 const auto* const kEnvironment = ::testing::AddGlobalTestEnvironment(new CardEnvironment(two_cards()));
 
-// Of the card, as it is told after what earlier processes left was given back.
+// The bytes held of the card, as it tells them after what earlier processes left was given back.
 int64_t held(int card) {
   const MemoryInfo info = memory_info(card);
   return info.total_bytes - info.free_bytes;

@@ -44,7 +44,8 @@ void spoil_child() {
   self.why = "CUDA was initialised before this process was forked";
 }
 
-// Before any thread can hold what is made anew: a fork beside a first call would leave its child a lock of nobody's.
+// Runs before any thread can hold what is made anew: a fork beside a first call would leave its child a lock of
+// nobody's.
 __attribute__((constructor)) void follow_forks() {
   attachment();
   pthread_atfork(nullptr, nullptr, spoil_child);

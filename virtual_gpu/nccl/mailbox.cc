@@ -77,7 +77,8 @@ std::optional<std::string> Mailbox::fetch(const std::string& key, std::chrono::m
 void Mailbox::remove(const std::string& key) const { ::unlink(path_of(key).c_str()); }
 
 const Mailbox* session_mailbox() {
-  // In the run folder, which goes with the session; a ledger made by hand has none, and keeps its mail beside it.
+  // It lies in the run folder, which goes with the session; a ledger made by hand has none, and keeps its mail beside
+  // it.
   static const std::unique_ptr<Mailbox> mailbox = []() -> std::unique_ptr<Mailbox> {
     if (const char* folder = std::getenv(VF_ENV_RUN_DIR))
       return std::make_unique<Mailbox>(std::string(folder) + "/mail");

@@ -190,7 +190,7 @@ TEST_F(Nvml, memory_tells_of_its_health_as_its_board_can) {
   EXPECT_EQ(nvmlDeviceGetInforomVersion(second_, 1, version.data(), version.size()), nvml::kNotSupported);
 }
 
-// As a real driver shows it: the whole card, and in it the instance, which alone CUDA sees.
+// A real driver shows it so: the whole card, and in it the instance, which alone CUDA sees.
 TEST_F(Nvml, an_instance_has_a_handle_of_its_own) {
   unsigned mode = 0, pending = 0, most = 0, is_instance = 7;
   ASSERT_EQ(nvmlDeviceGetMigMode(divided_, &mode, &pending), nvml::kSuccess);

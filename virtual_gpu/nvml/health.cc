@@ -15,8 +15,8 @@ int tell_errors(Handle handle, int type, unsigned long long* errors) {
                                     : tell_if_scripted(handle, errors, name);
 }
 
-// As `nvidia-smi -q` of real boards prints them: Tesla V100 and GeForce RTX 20 1.1 and 5.0, GeForce RTX 3090 Ti 2.0 and
-// 6.16; notebooks none.
+// The versions that `nvidia-smi -q` of real boards prints: Tesla V100 and GeForce RTX 20 1.1 and 5.0, GeForce RTX 3090
+// Ti 2.0 and 6.16; notebooks none.
 std::string_view inforom_version(const vf_card& card, int object) {
   constexpr int kOem = 0, kEcc = 1;
   if (is_laptop(card) || card.is_integrated != 0) return {};

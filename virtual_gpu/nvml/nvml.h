@@ -37,7 +37,7 @@ struct Slice {
   uint64_t total = 0, used = 0;
   unsigned multiprocessors = 0, compute_slices = 0;  // 0: the script does not say
 };
-// Of a handle. None: it is that of a card, or of no slice any more.
+// The slice of a handle. None: it is that of a card, or of no slice any more.
 std::optional<Slice> slice_of(Handle handle);
 // How many a card has; 0: it is not divided.
 unsigned slice_count(int card);

@@ -141,7 +141,7 @@ VF_ABI int nvmlDeviceGetMaxCustomerBoostClock(Handle handle, int type, unsigned*
   return nvmlDeviceGetMaxClockInfo(handle, type, mhz);
 }
 
-// Which clock: the one at the moment, or the highest that a user may ask for. Applications' clocks are nobody's.
+// `which` clock: the one at the moment, or the highest that a user may ask for. Applications' clocks are nobody's.
 VF_ABI int nvmlDeviceGetClock(Handle handle, int type, int which, unsigned* mhz) {
   constexpr int kCurrent = 0, kCustomerBoost = 3;
   if (which == kCurrent) return nvmlDeviceGetClockInfo(handle, type, mhz);
@@ -214,7 +214,7 @@ VF_ABI int nvmlDeviceGetGpuMaxPcieLinkGeneration(Handle handle, unsigned* genera
 VF_ABI int nvmlDeviceGetMaxPcieLinkWidth(Handle handle, unsigned* lanes) {
   return nvml::tell_slot(handle, lanes, nvml::kLanes);
 }
-// In MB a second of one lane: nvmlDeviceGetPcieLinkMaxSpeed of nvml.h.
+// The speed in MB a second of one lane: nvmlDeviceGetPcieLinkMaxSpeed of nvml.h.
 VF_ABI int nvmlDeviceGetPcieLinkMaxSpeed(Handle handle, unsigned* speed) {
   constexpr unsigned kOfThird = 8000, kOfFourth = 16000, kOfFifth = 32000;
   const unsigned generation = nvml::index_of(handle) < 0 ? 3 : nvml::pcie_generation(*handle);
@@ -239,7 +239,7 @@ VF_ABI int nvmlDeviceGetEncoderStats(Handle handle, unsigned* sessions, unsigned
   return nvml::kSuccess;
 }
 
-// In KiB a second; direction 0 is what the card sends.
+// The throughput in KiB a second; direction 0 is what the card sends.
 VF_ABI int nvmlDeviceGetPcieThroughput(Handle handle, int direction, unsigned* kib) {
   return nvml::tell_scripted(handle, kib, direction == 0 ? "pcie_sent" : "pcie_received", 0u);
 }

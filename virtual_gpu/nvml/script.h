@@ -63,7 +63,7 @@ Script parse_script(std::string_view text);
 
 // The script as it is now; an empty one without the variable.
 std::shared_ptr<const Script> script();
-// What is scripted for one card; an empty one for others.
+// The script for one card; an empty one for others.
 std::shared_ptr<const ScriptedCard> scripted(int card);
 // The answer that a script forces on calls about this handle; kSuccess: none.
 int forced_answer(Handle handle);

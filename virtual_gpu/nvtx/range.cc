@@ -64,5 +64,5 @@ Object registered_string;
 VF_ABI Object* nvtxDomainRegisterStringA(const Object*, const char*) { return &registered_string; }
 VF_ABI Object* nvtxDomainRegisterStringW(const Object*, const wchar_t*) { return &registered_string; }
 
-// For profilers only: no table is offered.
+// The table is for profilers only: none is offered.
 VF_ABI const void* nvtxGetExportTable(uint32_t) { return nullptr; }

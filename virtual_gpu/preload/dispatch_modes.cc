@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "virtual_gpu/ledger/export.h"
+#include "vramfit/hook_functions.h"
 
 namespace {
 
@@ -81,7 +82,7 @@ int find_dispatcher(dl_phdr_info* library, size_t, void* found) {
   return 1;
 }
 
-// Where the code of libtorch_python.so lies.
+// The extent of the code of libtorch_python.so.
 const Extent& dispatcher() {
   static const Extent kFound = [] {
     Extent found;

@@ -9,7 +9,7 @@
 namespace vramfit::smi {
 namespace {
 
-// What changes a card: refused as to a user without the rights to.
+// Options that change a card: refused as to a user without the rights to.
 constexpr std::array kChanges = {"-pm",
                                  "--persistence-mode",
                                  "-pl",

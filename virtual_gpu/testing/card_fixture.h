@@ -40,7 +40,7 @@ inline void tell_where_it_hangs(int) {
   abort();
 }
 
-// From here to the very end of the process, destructors included: a hang becomes a failure that says where.
+// Watches from here to the very end of the process, destructors included: a hang becomes a failure that says where.
 inline void watch_for_a_hang(unsigned seconds = kHungSeconds) {
   void* frame = nullptr;
   backtrace(&frame, 1);

@@ -21,47 +21,7 @@ from typing import Any
 from vramfit.base import events, garbage, notes, process
 from vramfit.base.stop import PlanRefused
 from vramfit.contract import notes as said
-
-_KNOWN = (
-    "micro_batch",
-    "batch_size",
-    "autocast",
-    "checkpoint",
-    "chunked_loss",
-    "offload_activations",
-    "offload_optimizer",
-    "optimizer",
-    "release_gradients",
-    "resize_input",
-    "no_grad_validation",
-    "half_evaluation",
-    "tiles",
-    "int8_weights",
-    "allocator",
-    "empty_cache",
-    "gather_on_cpu",
-    "loader_options",
-    "zero_grad_set_to_none",
-    "smaller_model",
-    "int4_weights",
-    "half_teacher",
-    "lora",
-    "half_weights",
-    "attention",
-    "prune",
-    "sparse_embeddings",
-    "host_transforms",
-)
-_OF_EVALUATION = (
-    "no_grad_validation",
-    "gather_on_cpu",
-    "empty_cache",
-    "half_evaluation",
-    "tiles",
-    "int8_weights",
-    "int4_weights",
-)
-_OF_BACKWARD = ("release_gradients", "offload_optimizer")  # and of the optimizer's step
+from vramfit.contract import plans
 
 
 class _State:
@@ -72,7 +32,8 @@ class _State:
 
     def begin(self, path: str) -> None:
         self.path = path
-        self.techniques: list[dict[str, Any]] = []
+        self.techniques: list[plans.Technique] = []
+        self.unknown: dict[str, str] = {}  # entries of the plan that are not for this version, and why
         self.answered: set[str] = set()
         self.refused_early = False
         self.training = False  # since the first optimizer step, or the end of the process
@@ -81,7 +42,7 @@ class _State:
 _state = process.own(_State)
 
 
-def planned() -> list[dict[str, Any]]:
+def planned() -> list[plans.Technique]:
     """The techniques of the plan that the environment names."""
     path = os.environ.get("VRAMFIT_PLAN")
     if not path:
@@ -90,11 +51,24 @@ def planned() -> list[dict[str, Any]]:
         _state.begin(path)
         try:
             with open(path, encoding="utf-8") as file:
-                _state.techniques = json.load(file).get("techniques", [])
+                entries = json.load(file).get("techniques", [])
         except (OSError, ValueError) as error:
-            _state.techniques = []
+            entries = []
             notes.note(said.PlanRefused(id="plan", text=f"the plan file can't be read: {error}"))
+        for entry in entries:
+            _take(entry)
     return _state.techniques
+
+
+def _take(entry: dict[str, Any]) -> None:
+    name = str(entry.get("id"))
+    if name not in plans.TECHNIQUES:
+        _state.unknown[name] = "this technique is not known here"
+        return
+    try:
+        _state.techniques.append(plans.read(entry))
+    except (TypeError, ValueError) as error:
+        _state.unknown[name] = f"it could not be installed: {error}"
 
 
 def applied(technique: str, text: str) -> None:
@@ -132,7 +106,7 @@ def _end_job() -> None:
 
 def before_torch() -> None:
     for options in planned():
-        if options.get("id") == "allocator":
+        if isinstance(options, plans.Allocator):
             from vramfit.apply import allocator
 
             allocator.before_torch(options)
@@ -142,15 +116,13 @@ def install(torch: Any) -> None:
     techniques = planned()
     if _state.refused_early:
         _end_job()
+    for name, why in _state.unknown.items():
+        refused(name, why)
     for options in techniques:
-        name = str(options.get("id"))
-        if name not in _KNOWN:
-            refused(name, "this technique is not known here")
-            continue
         try:
-            importlib.import_module(f"vramfit.apply.{name}").install(torch, options)
+            importlib.import_module(f"vramfit.apply.{options.id}").install(torch, options)
         except Exception as error:
-            refused(name, f"it could not be installed: {error!r}")
+            refused(options.id, f"it could not be installed: {error!r}")
     if techniques:
         events.step_begin.listen(_at_step)
         _answer_at_exit(techniques)
@@ -164,14 +136,13 @@ def _at_step(_optimizer: Any) -> None:
     from vramfit.apply import first_step
 
     for options in planned():
-        name = str(options.get("id"))
-        missed = first_step.missed(name, options) if name not in _state.answered else ""
+        missed = first_step.missed(options) if options.id not in _state.answered else ""
         if missed:
-            refused(name, missed)
+            refused(options.id, missed)
     _state.training = True
 
 
-def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
+def _answer_at_exit(techniques: list[plans.Technique]) -> None:
     pid = os.getpid()
 
     def answer() -> None:
@@ -179,23 +150,29 @@ def _answer_at_exit(techniques: list[dict[str, Any]]) -> None:
             return
         stepped, _state.training = _state.training, True
         for options in techniques:
-            name = str(options.get("id"))
-            if name not in _state.answered and _was_due(name, options, stepped):
-                refused(name, _never_reached(options))
+            if options.id not in _state.answered and _was_due(options, stepped):
+                refused(options.id, _never_reached(options))
 
     atexit.register(answer)
 
 
-def _never_reached(options: dict[str, Any]) -> str:
+def _named_loaders(options: plans.Technique) -> list[int]:
+    """Those that the plan itself names."""
+    if not isinstance(options, (plans.MicroBatch, plans.BatchSize)):
+        return []
+    return options.loaders if options.is_given("loaders") else []
+
+
+def _never_reached(options: plans.Technique) -> str:
     from vramfit.observe import loaders
 
-    for ordinal in options.get("loaders", []):
-        if not loaders.was_begun(int(ordinal)):
+    for ordinal in _named_loaders(options):
+        if not loaders.was_begun(ordinal):
             return f"the script has no data loader {ordinal}: it came to {loaders.spelled_begun()}"
     return "the script never came to a place where it could be applied"
 
 
-def _was_due(name: str, options: dict[str, Any], stepped: bool) -> bool:
+def _was_due(options: plans.Technique, stepped: bool) -> bool:
     """Whether the job came far enough. A run that ran out of memory in training says nothing of its evaluation, and one
     that did in its first forward nothing of backward."""
     from vramfit.observe import loaders
@@ -206,8 +183,8 @@ def _was_due(name: str, options: dict[str, Any], stepped: bool) -> bool:
         return False
     if not errors.ended_by_error():
         return True
-    if wanted := options.get("loaders"):
+    if wanted := _named_loaders(options):
         return any(loaders.was_begun(ordinal) for ordinal in wanted)
-    if name in _OF_BACKWARD:
+    if options.acts_in == "backward":
         return stepped
-    return position.evaluated or name not in _OF_EVALUATION
+    return position.evaluated or options.acts_in != "evaluation"

@@ -51,7 +51,7 @@ _state = process.own(_State)
 
 
 class AccelerateBatches:
-    """Of one technique."""
+    """One technique's batches, which accelerate fetches before it hands them on."""
 
     def __init__(self, technique: Technique, is_open: Callable[[], bool]) -> None:
         self._technique = technique

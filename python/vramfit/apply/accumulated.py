@@ -18,7 +18,7 @@ def parameters_with_gradients() -> list[Any]:
 
 
 class PartGradients:
-    """Of each parameter, after the last backward pass of a batch's parts."""
+    """The state of each parameter's gradient after the last backward pass of a batch's parts."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, int]] = {}
@@ -30,7 +30,7 @@ class PartGradients:
         self._known = self._now()
 
     def were_touched(self) -> bool:
-        """Between two parts of a batch nobody may have changed what was accumulated."""
+        """Whether somebody changed what was accumulated between two parts of a batch: nobody may."""
         if not self._known:
             return False
         now = self._now()
@@ -49,7 +49,7 @@ class OwnAccumulation:
         self._writes: dict[int, int] = {}  # to each parameter, while it does
 
     def pass_without_step(self, is_whole_batch: bool) -> bool:
-        """After a part. Whether somebody changed weights meanwhile."""
+        """Called after a part: whether somebody changed weights meanwhile."""
         writes = {id(p): of_torch.writes.of(p) for p in trained_parameters()}
         is_changed = self.batches > 0 and any(self._writes.get(key, now) != now for key, now in writes.items())
         self._writes = writes

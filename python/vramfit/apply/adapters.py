@@ -69,7 +69,7 @@ def _numbers(weight: Any, scale: Any, dtype: Any) -> Any:
 
 
 def _as_computed(torch: Any, input: Any) -> Any:
-    """In autocast's type, once: each product would make a copy of its own."""
+    """Casts it to autocast's type, once: each product would make a copy of its own."""
     kind = input.device.type
     if input.is_floating_point() and torch.is_autocast_enabled(kind):
         return input.to(torch.get_autocast_dtype(kind))

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from vramfit import apply
+from vramfit.contract import plans
 from vramfit.private import torch as of_torch
 
 ID = "allocator"
@@ -23,15 +24,15 @@ def merged(own: str, wanted: str) -> str:
     return ",".join(f"{name}:{value}" for name, value in settings.items())
 
 
-def before_torch(options: dict[str, Any]) -> None:
-    wanted = str(options.get("conf", ""))
+def before_torch(options: plans.Allocator) -> None:
+    wanted = options.conf
     for variable in (_VARIABLE, _NEWER_VARIABLE):
         if variable == _VARIABLE or variable in os.environ:
             os.environ[variable] = merged(os.environ.get(variable, ""), wanted)
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
-    conf = merged(os.environ.get(_NEWER_VARIABLE, os.environ.get(_VARIABLE, "")), str(options.get("conf", "")))
+def install(torch: Any, options: plans.Allocator) -> None:
+    conf = merged(os.environ.get(_NEWER_VARIABLE, os.environ.get(_VARIABLE, "")), options.conf)
     # In a warm process torch was imported, and may have read its settings, before this job was known.
     of_torch.set_allocator_settings(conf)
     apply.applied(ID, conf)

@@ -19,12 +19,13 @@ from vramfit import apply
 from vramfit.apply import fused_attention, unread_weights
 from vramfit.base import events, importing, notes, process
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import eager_models
 from vramfit.private import transformers as of_transformers
 from vramfit.values.standing_in import keep_scriptable
 
 ID = "attention"
-# What a model may be asked for that needs its scores.
+# Outputs a model may be asked for that need its scores.
 _ASKS = ("output_attentions", "head_mask", "decoder_head_mask", "cross_attn_head_mask")
 
 
@@ -48,7 +49,7 @@ class Attention:
             self._watch(switched)
 
     def at_config(self, model: Any, config: Any) -> None:
-        """Before a model is made: older ones choose their attention then."""
+        """Called before a model is made: older ones choose their attention then."""
         if eager_models.is_config_eager(config) and not eager_models.why_not(model, config):
             of_transformers.attention.put(config, "sdpa")
             self._switched.add(model)
@@ -79,7 +80,7 @@ class Attention:
         apply.applied(ID, f"{name} attends by sdpa instead of eager")
 
     def attend(self, original: Any, args: Any, kwargs: Any) -> Any:
-        """What takes the place of a call of scaled_dot_product_attention; None: nothing does."""
+        """The function that takes the place of a call of scaled_dot_product_attention; None: nothing does."""
         if self._torch.compiler.is_compiling() or self._torch.jit.is_tracing():
             return None
         call = fused_attention.Call(*args, **kwargs)
@@ -129,7 +130,7 @@ def _at_configs(technique: Attention, modeling: ModuleType) -> None:
     modeling.PreTrainedModel.__init__ = initialise
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.Attention) -> None:
     technique = process.own(Attention, torch)
     functional = torch.nn.functional
     original = functional.scaled_dot_product_attention

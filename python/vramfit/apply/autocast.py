@@ -16,12 +16,13 @@ import os
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import training_loop
+from vramfit.apply import foreign_forwards, training_loop
 from vramfit.apply.loss_region import LossRegion, to_float
 from vramfit.apply.loss_scale import LossScale
 from vramfit.base import events, notes, process
 from vramfit.base.recorder import BACKWARD, TRAIN
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import job, loaders, owners, phases, scopes
 from vramfit.private import torch as of_torch
 
@@ -31,10 +32,10 @@ ID = "autocast"
 class Autocast:
     KEEPS = process.ALL  # but for what in_child() begins anew
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.Autocast) -> None:
         self._torch = torch
-        self._dtype = getattr(torch, str(options.get("dtype", "bfloat16")))
-        self._wants_scale = bool(options.get("scaler", self._dtype == torch.float16))
+        self._dtype = getattr(torch, options.dtype)
+        self._wants_scale = options.is_scaled()
         self._loss = LossRegion(torch, self._dtype)
         self._has_told_hooks = False
         self.begin()
@@ -100,7 +101,7 @@ class Autocast:
         own = job.autocast_dtype()
         if own is not None:
             return f"the script uses autocast with {own} already"
-        if self._wants_scale and "FullyShardedDataParallel" in type(module).__name__:
+        if self._wants_scale and foreign_forwards.is_sharded(module):
             return "parameters are sharded: ranks would have to agree on each overflow"
         return None
 
@@ -151,7 +152,7 @@ def _close_before_backward(torch: Any, technique: Autocast) -> None:
     torch.Tensor.backward = backward
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.Autocast) -> None:
     from torch.nn.modules import module
 
     training_loop.install(torch)

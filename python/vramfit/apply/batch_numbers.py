@@ -18,7 +18,7 @@ from vramfit.steer.counting_on import counters, stack
 
 
 class BatchNumbers:
-    """Of one pass over a loader."""
+    """The numbers of the batches in one pass over a loader."""
 
     def __init__(self) -> None:
         self.begin()

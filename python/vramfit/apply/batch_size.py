@@ -10,6 +10,7 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.base import importing, process
+from vramfit.contract import plans
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import loaders as of_loaders
@@ -59,9 +60,9 @@ class RegroupedSampler:
 class BatchSize:
     KEEPS = process.ALL
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.size = int(options["batch_size"])
-        self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
+    def __init__(self, options: plans.BatchSize) -> None:
+        self.size = options.batch_size
+        self.loaders = options.loaders
 
     def before_pass(self, this_pass: Pass) -> None:
         if this_pass.ordinal not in self.loaders:
@@ -98,7 +99,7 @@ class BatchSize:
         module.Trainer.__init__ = init
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.BatchSize) -> None:
     technique = process.own(BatchSize, options)
     loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is
     importing.after_import(of_trainer.MODULE, technique.hugging_face)

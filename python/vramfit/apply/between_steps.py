@@ -25,7 +25,7 @@ def put_off_averages(torch: Any, technique: Technique) -> None:
 
 
 def watch_plateaus(torch: Any, technique: Technique) -> None:
-    """Before the step machine takes calls between two steps for ones too many."""
+    """Called before the step machine takes calls between two steps for ones too many."""
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau
     original = plateau.step
 

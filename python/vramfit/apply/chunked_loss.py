@@ -22,6 +22,7 @@ import torch
 from vramfit import apply
 from vramfit.apply.deferred_logits import Deferred, Layer, is_possible
 from vramfit.base import process
+from vramfit.contract import plans
 
 ID = "chunked_loss"
 _FLOAT32 = 4
@@ -32,13 +33,13 @@ _LINEAR_CHUNK_BYTES = 128 << 20  # each chunk passes over the layer's weight, an
 class ChunkedLoss:
     KEEPS = process.ALL
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.classes = int(options.get("linear", 0))  # of the last layer, which is worked out in the chunks too
-        self.chunk_bytes = int(options.get("chunk_bytes", _LINEAR_CHUNK_BYTES if self.classes else _CHUNK_BYTES))
+    def __init__(self, options: plans.ChunkedLoss) -> None:
+        self.classes = options.linear or 0  # of the last layer, which is worked out in the chunks too
+        self.chunk_bytes = options.chunk_bytes or (_LINEAR_CHUNK_BYTES if self.classes else _CHUNK_BYTES)
         self.is_told = False
 
     def rows(self, logits: Any) -> int:
-        """Of a chunk: entries of the first dimension."""
+        """The entries of the first dimension that one chunk has."""
         a_row = logits.numel() // max(1, logits.shape[0]) * _FLOAT32
         return max(1, self.chunk_bytes // max(1, a_row))
 
@@ -138,7 +139,7 @@ class _TermsOfLayer(torch.autograd.Function):
 
 
 def _divisor(target: Any, weight: Any, ignored: int) -> Any:
-    """What a mean divides by: labels that count, or the sum of their weights."""
+    """The number that a mean divides by: labels that count, or the sum of their weights."""
     counts = target != ignored
     if weight is None:
         return counts.sum()
@@ -215,7 +216,7 @@ def _take_log_probabilities(technique: ChunkedLoss, functional: Any) -> None:
     functional.nll_loss = nll_loss
 
 
-def install(torch_module: Any, options: dict[str, Any]) -> None:
+def install(torch_module: Any, options: plans.ChunkedLoss) -> None:
     technique = process.own(ChunkedLoss, options)
     functional = torch_module.nn.functional
     original = functional.cross_entropy

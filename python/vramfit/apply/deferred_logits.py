@@ -49,7 +49,8 @@ class Layer:
         return self.autocast[1] if self.autocast[0] else torch.promote_types(self.rows.dtype, self.weight.dtype)
 
     def call(self, rows: Any, weight: Any, bias: Any) -> Any:
-        """Without autocast's cache: what a call without gradients leaves there would be used where they are wanted."""
+        """Calls the layer without autocast's cache: what a call without gradients leaves there would be used where they
+        are wanted."""
         enabled, dtype = self.autocast
         with torch.autocast("cuda", dtype=dtype, enabled=enabled, cache_enabled=False):
             return self.linear(rows, weight, bias)
@@ -136,7 +137,7 @@ def _real(value: Any) -> Any:
 
 
 def _keep_deferred(given: Deferred, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What keeps the rows apart is put off too; None for everything else."""
+    """Puts off too what keeps the rows apart; None for everything else."""
     if function in (torch.Tensor.view, torch.Tensor.reshape) and not kwargs:
         return _reshape(given, args)
     if function is torch.Tensor.contiguous and not args and not kwargs:

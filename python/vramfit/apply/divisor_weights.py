@@ -30,7 +30,7 @@ class DivisorWeights:
 
     def begin(self) -> None:
         """A new window."""
-        # By the turn of a backward pass among those of its part:
+        # The keys are the turn of a backward pass among those of its part:
         self._first: dict[int, tuple[float, Any, int]] = {}  # of the first part: numbers, tensors, samples
         self._totals: dict[int, Any] = {}
         self._numbers: list[tuple[int, int, tuple[float, ...]]] = []  # turn, samples, what terms are divided by
@@ -38,7 +38,8 @@ class DivisorWeights:
         self._turns = 0
 
     def weight_of(self, roots: list[Any], share: Share, turn: int, place: str) -> Any:
-        """For the backward pass that begins: a number or a tensor of one; None where samples are what counts."""
+        """The weight for the backward pass that begins: a number or a tensor of one; None where samples are what
+        counts."""
         self._turns = max(self._turns, turn + 1)
         terms = terms_of(roots)
         if not terms or not terms[0].is_known or any(term.key() != terms[0].key() for term in terms):
@@ -158,7 +159,7 @@ class DivisorWeights:
         return abs(float(self._totals.get(turn, 1.0)) - 1.0) < _WHOLE
 
     def divide(self, parameters: list[Any], turn: int, place: str) -> bool:
-        """After a backward pass of a window's last part; whether it had to."""
+        """Called after a backward pass of a window's last part; whether it had to divide."""
         total = self._totals.get(turn, 1.0)
         is_tensor = hasattr(total, "dim")
         if not parameters or not is_tensor and abs(total - 1.0) <= _CLOSE:

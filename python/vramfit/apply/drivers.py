@@ -16,7 +16,7 @@ _ITERATORS = (loaders.__name__, accelerate_batches.__name__)  # modules with an 
 
 
 def driver_of(frame: FrameType | None) -> FrameType | None:
-    """Below the iterator of ours on the stack."""
+    """The first frame below our iterator on the stack."""
     while frame is not None and frame.f_globals.get("__name__") not in _ITERATORS:
         frame = frame.f_back
     while frame is not None and frame.f_globals.get("__name__") in _ITERATORS:

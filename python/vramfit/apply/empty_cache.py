@@ -6,12 +6,13 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.base import events, recorder
+from vramfit.contract import plans
 
 ID = "empty_cache"
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
-    phases = {recorder.PHASE_NAMES.index(name) for name in options.get("before", ["validate"])}
+def install(torch: Any, options: plans.EmptyCache) -> None:
+    phases = {recorder.PHASE_NAMES.index(name) for name in options.before}
 
     def phase_begins(phase: int) -> None:
         if phase in phases and torch.cuda.is_initialized():

@@ -7,37 +7,38 @@ import sys
 from typing import Any
 
 from vramfit.apply import near_names
+from vramfit.contract import plans
 from vramfit.observe import network_makers
 from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
-_OF_LOADERS = ("micro_batch", "batch_size", "resize_input", "loader_options")
+_OF_LOADERS = (plans.MicroBatch, plans.BatchSize, plans.ResizeInput, plans.LoaderOptions)
 
 
-def missed(technique: str, options: dict[str, Any]) -> str:
+def missed(options: plans.Technique) -> str:
     """Why a technique that has said nothing so far does not apply; empty while it may still."""
-    if technique in _OF_LOADERS:
-        return _missed_of_loader(technique, options)
-    if technique == "checkpoint":
-        return _missing_module([str(name) for name in options.get("modules", [])])
-    if technique == "offload_activations":
-        return _missed_of_saved([str(name) for name in options.get("modules", [])])
-    if technique == "release_gradients" and position.trained:
+    if isinstance(options, _OF_LOADERS):
+        return _missed_of_loader(options)
+    if isinstance(options, plans.Checkpoint):
+        return _missing_module(options.modules)
+    if isinstance(options, plans.OffloadActivations):
+        return _missed_of_saved(options.modules or [])
+    if isinstance(options, plans.ReleaseGradients) and position.trained:
         return "no backward pass left a gradient with an optimizer"
-    if technique in ("lora", "half_weights"):
+    if isinstance(options, (plans.Lora, plans.HalfWeights)):
         return "the script made no optimizer for a network's weights"
-    if technique == "sparse_embeddings":
+    if isinstance(options, plans.SparseEmbeddings):
         return "the script made no optimizer for embeddings"
-    if technique == "host_transforms":
+    if isinstance(options, plans.HostTransforms):
         return "no transform of torchvision or kornia was called with tensors of the card"
-    if technique == "prune":
+    if isinstance(options, plans.Prune):
         return "the script made no optimizer for a network with convolutions"
-    if technique == "optimizer":
+    if isinstance(options, plans.Optimizer):
         return "no optimizer that the script made takes these options"
-    if technique == "attention" and position.trained:
+    if isinstance(options, plans.Attention) and position.trained:
         return "no attention was called that a fused kernel could work out and does not"
-    if technique == "smaller_model":
-        return _missed_network(str(options["from"]))
+    if isinstance(options, plans.SmallerModel):
+        return _missed_network(options.from_)
     return ""
 
 
@@ -47,19 +48,20 @@ def _missed_network(name: str) -> str:
     return f"the script made no {name} by a name or a config{others}"
 
 
-def _missed_of_loader(technique: str, options: dict[str, Any]) -> str:
+def _missed_of_loader(options: plans.Technique) -> str:
     from vramfit.observe import loaders
 
     if not loaders.was_begun(0):
         return "the script trains without a DataLoader"
-    if technique == "resize_input":
+    if isinstance(options, plans.ResizeInput):
         return "the batches hold neither images nor token sequences"
-    wanted = options.get("loaders", [0])
-    trains = technique == "micro_batch" and int(options.get("accumulate", 1)) > 1
-    if trains and not any(loaders.was_begun(int(ordinal)) for ordinal in wanted):
+    if not isinstance(options, plans.MicroBatch):
+        return ""
+    wanted = options.loaders
+    if options.accumulate > 1 and not any(loaders.was_begun(ordinal) for ordinal in wanted):
         return f"the script trains on {loaders.spelled_begun()}, and the plan names {', '.join(map(str, wanted))}"
-    if technique == "micro_batch" and all(loaders.was_begun(int(ordinal)) for ordinal in wanted):
-        return f"the data loader's batches are not larger than {options.get('micro_batch')}"
+    if all(loaders.was_begun(ordinal) for ordinal in wanted):
+        return f"the data loader's batches are not larger than {options.micro_batch}"
     return ""
 
 
@@ -89,7 +91,7 @@ def _missing_module(names: list[str]) -> str:
 
 
 def _names_in(modules: list[Any]) -> set[str]:
-    """Of all modules that no other has, as their own named_modules() spells them."""
+    """The names of all modules that no other has, as their own named_modules() spells them."""
     inner = {id(child) for module in modules for child in of_torch.children.of(module, {}).values()}
     roots = [module for module in modules if id(module) not in inner]
     return {name for root in roots for name, _ in root.named_modules() if name}

@@ -6,8 +6,9 @@ modules' code can reach by a name is noted before a first run (attributes of the
 that they hold, what their classes' code names among its globals, generators, contents of lists, dictionaries and sets);
 what is another after it is put back for the second run, and back again behind that.
 
-Small buffers are copied: those that power iterations advance (spectral norms), counters. Large ones hold memory of the
-card, which a copy would take once more: a forward that writes to them is refused.
+Writes are counted by autograd, but for those through `.data`; a module's first run is watched for these, operator by
+operator. Small buffers are copied: those that power iterations advance (spectral norms), counters. Large ones hold
+memory of the card, which a copy would take once more: a forward that writes to them is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import random
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Optional
 
@@ -87,7 +88,7 @@ def _write(target: Any, values: dict[Any, Any]) -> None:
 
 
 def _contents(target: Any) -> _Slot:
-    """Of a list, a deque or a set."""
+    """The slot of a list, a deque or a set."""
     before = [_held(value) for value in target]
 
     def fill(values: list[Any]) -> None:
@@ -135,7 +136,7 @@ def _is_code(value: Any) -> bool:
 
 
 def _state(get: Callable[[], Any], put: Callable[[Any], Any], is_same: Callable[[Any, Any], bool]) -> _Slot:
-    """Of something that draws random numbers."""
+    """The slot of something that draws random numbers."""
     before = get()
 
     def restore() -> _Undo:
@@ -147,12 +148,12 @@ def _state(get: Callable[[], Any], put: Callable[[Any], Any], is_same: Callable[
 
 
 def _buffer(part: Any, name: str, copy: Any) -> _Restore:
-    """A second run writes to a copy: the buffer itself has moved on."""
+    """Another run writes to a copy of its own: the buffer itself has moved on."""
 
     def restore() -> _Undo:
         buffers = of_torch.buffers.of(part)
         present = buffers[name]
-        buffers[name] = copy
+        buffers[name] = copy.clone()
         return lambda: buffers.__setitem__(name, present)
 
     return restore
@@ -267,7 +268,7 @@ class _Walk:
 
 
 def _is_same_state(first: Any, second: Any) -> bool:
-    """Of numpy's generators: dictionaries of numbers, names and arrays."""
+    """Compares states of numpy's generators: dictionaries of numbers, names and arrays."""
     if isinstance(first, dict):
         return all(_is_same_state(value, second[key]) for key, value in first.items())
     return bool(first.tobytes() == second.tobytes() if hasattr(first, "tobytes") else first == second)
@@ -278,12 +279,20 @@ def is_small(buffer: Any) -> bool:
 
 
 class _WrittenBuffers:
-    """Which buffers forwards were seen to write to: after a first look the others are not copied any more."""
+    """The buffers that forwards were seen to write to: after a first look the others are not copied any more."""
 
     KEEPS = process.ALL
 
     def __init__(self) -> None:
         self._of_parts: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
+        self._uncounted: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
+        self.watched: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def is_uncounted(self, part: Any, name: str, is_seen: bool) -> bool:
+        """Whether it is written to in a way that no counter tells; `is_seen`: it was just now."""
+        if is_seen:
+            self._uncounted.setdefault(part, set()).add(name)
+        return is_seen or name in self._uncounted.get(part, ())
 
     def may_be(self, part: Any, name: str, buffer: Any) -> bool:
         return is_small(buffer) and self._of_parts.get(part, {}).get(name, True)
@@ -294,6 +303,25 @@ class _WrittenBuffers:
 
 
 _written = process.own(_WrittenBuffers)
+
+
+def _address(tensor: Any) -> int:
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except (AttributeError, RuntimeError, NotImplementedError):  # of a kind without memory of its own
+        return 0
+
+
+def _watch_of_writes(addresses: set[int]) -> Any:
+    """A context in which the memory that operators write to in place is noted."""
+    from vramfit.values.memory import written_by
+
+    class Watch(of_torch.dispatch_mode.get()):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            addresses.update(map(_address, written_by(func, args, kwargs or {})))
+            return func(*args, **(kwargs or {}))
+
+    return Watch()
 
 
 class ForwardState:
@@ -316,18 +344,29 @@ class ForwardState:
             if buffer is not None and _written.may_be(part, name, buffer)
         }  # fmt: skip
         self._restores: list[_Restore] = []
+        self._module = weakref.ref(module)
+        self._written_at: set[int] = set()
+
+    def first_run(self) -> AbstractContextManager[Any]:
+        """To be entered around it."""
+        module = self._module()
+        if module is None or module in _written.watched:
+            return nullcontext()
+        _written.watched.add(module)
+        return _watch_of_writes(self._written_at)
 
     def settle(self) -> str:
-        """After the first run: the name of what it wrote to in place and is not put back, or nothing."""
+        """Called after the first run: the name of what it wrote to in place and is not put back, or nothing."""
         self._restores = [restore for slot in self._slots if (restore := slot()) is not None]
-        written = [name for name, tensor, writes in self._tensors if of_torch.writes.of(tensor(), writes) != writes]
+        written = [name for name, tensor, writes in self._tensors if self._is_written(tensor(), writes)]
         written += [name for name, container, length in self._long_ones if len(container) != length]
         self._slots, self._tensors, self._long_ones = [], [], []
         if written:
             return written[0]
         for part, name, buffer, writes in self._buffers:
             now = of_torch.buffers.of(part, {}).get(name)
-            is_written = now is not buffer() or of_torch.writes.of(now, 0) != writes
+            is_written = now is not buffer() or self._is_written(now, writes)
+            is_written = _written.is_uncounted(part, name, self._is_written_at(now)) or is_written
             copy = self._copies.get((id(part), name))
             _written.learn(part, name, is_written)
             if is_written and copy is None:
@@ -338,9 +377,20 @@ class ForwardState:
         self._buffers = []
         return ""
 
+    def _is_written(self, tensor: Any, writes: int) -> bool:
+        return of_torch.writes.of(tensor, writes) != writes or self._is_written_at(tensor)
+
+    def _is_written_at(self, tensor: Any) -> bool:
+        return bool(self._written_at) and tensor is not None and _address(tensor) in self._written_at - {0}
+
+    @property
+    def has_changed(self) -> bool:
+        """Once settled: whether the first run left something beside its outputs, or drew from something."""
+        return bool(self._restores)
+
     @contextmanager
     def as_before(self) -> Iterator[None]:
-        """Around the second run."""
+        """Around another run."""
         undone = [restore() for restore in self._restores]
         try:
             yield

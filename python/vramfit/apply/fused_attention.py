@@ -53,7 +53,7 @@ def can_be_asked(call: Call) -> bool:
 
 
 def under_autocast(call: Call) -> Call:
-    """As autocast would cast it."""
+    """The call as autocast would cast it."""
     if not torch.is_autocast_enabled():
         return call
     dtype = torch.get_autocast_gpu_dtype()
@@ -108,7 +108,7 @@ def _fused_alone() -> Any:
 
 
 def fuse(call: Call, original: Callable[..., Any]) -> Any:
-    """What a fused kernel makes of it; None where none takes it."""
+    """The result of a fused kernel; None where none takes it."""
     changed = shaped(call)
     if changed is None:
         return None

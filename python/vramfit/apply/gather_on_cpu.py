@@ -8,6 +8,7 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.base import events, importing, process
+from vramfit.contract import plans
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import transformers as of_trainer
@@ -70,7 +71,7 @@ def _trainer(module: ModuleType) -> None:
     module.Trainer.__init__ = init
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.GatherOnCpu) -> None:
     technique = process.own(GatherOnCpu)
     # First: the cut measures memory before each batch, and has to see it without what was moved.
     loaders.before_batch.insert(0, technique.before_batch)

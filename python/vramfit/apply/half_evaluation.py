@@ -16,6 +16,7 @@ from vramfit import apply
 from vramfit.apply.loss_region import to_float
 from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
+from vramfit.contract import plans
 from vramfit.observe import job, phases, scopes
 from vramfit.private import torch as of_torch
 
@@ -26,10 +27,10 @@ _CAST = ("weight", "bias", "in_proj_weight", "in_proj_bias")  # parameters of th
 class HalfEvaluation:
     KEEPS = process.ALL  # but for what in_child() begins anew
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.HalfEvaluation) -> None:
         self._torch = torch
-        self._dtype = getattr(torch, str(options.get("dtype", "bfloat16")))
-        self._weights = WeightsInHalf(torch, self._dtype) if options.get("weights") else None
+        self._dtype = getattr(torch, options.dtype)
+        self._weights = WeightsInHalf(torch, self._dtype) if options.weights else None
         self.in_child()
 
     def in_child(self) -> None:
@@ -139,13 +140,13 @@ def _device_of(args: Any, kwargs: Any) -> Any:
         return None
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.HalfEvaluation) -> None:
     from torch.nn.modules import module
 
     technique = process.own(HalfEvaluation, torch, options)
     events.root_enter.listen(technique.enter)
     events.backward_begin.listen(technique.before_backward)
-    if options.get("weights"):
+    if options.weights:
         events.optimizer_made.listen(technique.trains)
         watch_moves(torch, technique.before_move)
     module.register_module_forward_hook(technique.leave, always_call=True)

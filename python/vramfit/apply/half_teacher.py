@@ -15,6 +15,7 @@ from vramfit import apply
 from vramfit.apply.half_evaluation import WeightsInHalf
 from vramfit.apply.loss_region import to_float
 from vramfit.base import events, process
+from vramfit.contract import asked, plans
 from vramfit.observe import job, phases, quiet_forwards, scopes
 
 ID = "half_teacher"
@@ -32,12 +33,12 @@ class _Kept:
 class HalfTeacher:
     KEEPS = process.ALL
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.HalfTeacher) -> None:
         self._torch = torch
-        self._dtype = getattr(torch, str(options.get("dtype", "bfloat16")))
+        self._dtype = getattr(torch, options.dtype)
         self._weights = WeightsInHalf(torch, self._dtype)
         # Without a card's values there is nothing to compare.
-        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == "cpu"
+        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU
         self._kept: dict[int, _Kept] = {}
         self._module: Any = None  # whose forward runs
         self._region: Any = None  # its autocast
@@ -91,7 +92,7 @@ class HalfTeacher:
         return to_float(self._torch, result, self._dtype)
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.HalfTeacher) -> None:
     from torch.nn.modules import module
 
     technique = process.own(HalfTeacher, torch, options)

@@ -15,6 +15,7 @@ from vramfit.apply import optimizer_making as making
 from vramfit.apply.loss_region import to_float
 from vramfit.base import notes, process
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import job, scopes
 
 ID = "half_weights"
@@ -77,5 +78,5 @@ def _cast(value: Any, torch: Any, dtype: Any) -> Any:
     return value
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.HalfWeights) -> None:
     making.before_made(torch, process.own(HalfWeights, torch).before_optimizer)

@@ -11,6 +11,7 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.base import process
+from vramfit.contract import plans
 from vramfit.observe import card_transforms
 from vramfit.private import torch as of_torch
 
@@ -60,7 +61,7 @@ def _is_on_card(torch: Any, leaf: Any) -> bool:
     return isinstance(leaf, torch.Tensor) and leaf.is_cuda
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.HostTransforms) -> None:
     technique = process.own(HostTransforms, torch)
     hooks = torch.nn.modules.module
     hooks.register_module_forward_pre_hook(technique.before)

@@ -9,6 +9,7 @@ from typing import Any
 
 from vramfit.apply.int8_weights import Int8Weights, put_in_place
 from vramfit.base import process
+from vramfit.contract import plans
 
 ID = "int4_weights"
 _LARGEST = 7
@@ -65,5 +66,5 @@ def _group_in(numbers: int) -> int:
     return next((size for size in _GROUPS if numbers % size == 0), 0)
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.Int4Weights) -> None:
     put_in_place(torch, process.own(Int4Weights, torch))

@@ -18,6 +18,7 @@ from vramfit import apply
 from vramfit.apply.half_evaluation import watch_moves
 from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
+from vramfit.contract import plans
 from vramfit.observe import phases, scopes
 
 ID = "int8_weights"
@@ -115,7 +116,7 @@ class Int8Weights:
         layer.__class__ = self._classes[kind, name]
 
     def load(self, layer: Any, weight: Any) -> None:
-        """What a checkpoint has for a layer that is kept."""
+        """Loads what a checkpoint has for a layer that is kept."""
         with self._torch.inference_mode(False), self._torch.no_grad():
             integers, scale = parts_of(layer)
             made = self._quantize(weight.to(scale.dtype), integers.device)
@@ -124,7 +125,7 @@ class Int8Weights:
 
 
 def kept_name(layer: Any) -> str:
-    """Of the weight that is kept in integers; empty where none is."""
+    """The name of the weight that is kept in integers; empty where none is."""
     return getattr(type(layer), "vramfit_kept", "")
 
 
@@ -149,7 +150,7 @@ def _class_of(torch: Any, kind: type, name: str, make: Callable[[Any, Any], Any]
         return make(embedding(input, integers), embedding(input, scale))
 
     def state_dict(self: Any, *args: Any, **kwargs: Any) -> Any:
-        """As it was: a script that saves it gets numbers."""
+        """Gives the weights as they were: a script that saves them gets numbers."""
         result = kind.state_dict(self, *args, **kwargs)  # type: ignore[attr-defined]
         prefix = kwargs.get("prefix", "")
         for part in _PARTS:
@@ -184,7 +185,7 @@ def _watch_loading(torch: Any, technique: Int8Weights) -> None:
     torch.nn.Module.load_state_dict = load_state_dict
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.Int8Weights) -> None:
     put_in_place(torch, process.own(Int8Weights, torch))
 
 

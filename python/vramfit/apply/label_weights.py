@@ -87,7 +87,8 @@ class LabelWeights:
             return (weight[target.clamp(0, weight.numel() - 1)] * counts).sum().float()
 
     def weight_of(self, roots: list[Any], share: Share) -> Any:
-        """For the backward pass that begins: a 0-dim tensor, or None where it is not one of such a mean alone."""
+        """The weight for the backward pass that begins: a 0-dim tensor, or None where it is not one of such a mean
+        alone."""
         means, self._means = self._means, []
         self._latest = []
         own = next((mean for mean in means if len(roots) == 1 and mean.loss() is roots[0]), None)
@@ -114,7 +115,7 @@ class LabelWeights:
         return self._total is None or abs(float(self._total) - 1.0) < _CLOSE
 
     def divide(self, parameters: list[Any]) -> None:
-        """After the last backward pass of a window."""
+        """Called after the last backward pass of a window."""
         if self._total is not None:
             with self._torch.no_grad():
                 of_torch.multiply_each([p.grad for p in parameters], 1 / self._total)

@@ -116,7 +116,7 @@ class LightningBatches:
         _around(of_lightning.epoch_loop.of(module), of_lightning.build_arguments, build)
 
     def _look_at(self, trainer: Any) -> None:
-        """What would see the parts of a batch."""
+        """Looks for what would see the parts of a batch."""
         if any(of_lightning.follows_a_loss.of(one) for one in _of_each_step(trainer)):
             self._technique.refuse(
                 "ReduceLROnPlateau is asked after each batch, and would see the loss of a part of it"
@@ -143,7 +143,7 @@ def _validate_by_whole_batches(trainer: Any, batches: Any, parts: int) -> None:
 
 
 def _of_each_step(trainer: Any) -> list[Any]:
-    """Of its schedulers, those that are asked after every so many steps."""
+    """The trainer's schedulers that are asked after every so many steps."""
     configs = of_lightning.schedulers.of(trainer) or []
     return [one for one in configs if of_lightning.interval.of(one) == "step" and of_lightning.frequency.is_in(one)]
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from vramfit import apply
+from vramfit.contract import plans
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 
 ID = "loader_options"
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
-    wanted = {name: options[name] for name in ("pin_memory", "num_workers") if name in options}
+def install(torch: Any, options: plans.LoaderOptions) -> None:
+    wanted = options.given()
 
     def before_pass(this_pass: Pass) -> None:
         loader = this_pass.loader

@@ -60,7 +60,7 @@ class _Uses(NamedTuple):
 
 @dataclass
 class Names:
-    """What names of the function stand for while its loop runs."""
+    """The names of the function, by what they stand for while its loop runs."""
 
     models: set[str]
     schedulers: set[str]
@@ -168,7 +168,7 @@ class Flow:
         return key in made_of
 
     def _reads_of_training(self, step: _Step, depth: int) -> set[str]:
-        """What is read where it trains. Of what is given to a function in which that was seen, what it needs for it."""
+        """The names read where it trains. Where that was seen in a function, those that the function needs for it."""
         reads = set(step.reads)
         for call in (node for node in ast.walk(step.node) if isinstance(node, ast.Call)):
             for function in self._source.functions.get(called_name(call), []):
@@ -241,7 +241,7 @@ def _steps_in(
 
 
 def _heads_of(node: ast.stmt) -> Iterator[tuple[ast.expr, frozenset[str]]]:
-    """What decides about the statements within one, and the names that get their values there."""
+    """The expressions that decide about the statements within one, and the names that get their values there."""
     if isinstance(node, (ast.If, ast.While)):
         yield node.test, frozenset()
     elif isinstance(node, (ast.For, ast.AsyncFor)):
@@ -291,7 +291,7 @@ def names_in(target: ast.AST) -> Iterator[str]:
 
 
 def _exposed_in(suite: list[ast.stmt], written: set[str]) -> set[str]:
-    """What may be read in a round before that round has written it. `written` grows by what surely was."""
+    """The names that may be read in a round before that round has written them. `written` grows by what surely was."""
     exposed: set[str] = set()
     for node in suite:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

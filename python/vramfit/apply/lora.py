@@ -15,6 +15,7 @@ from vramfit.apply import adapters
 from vramfit.apply import optimizer_making as making
 from vramfit.base import events, notes, process
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import linear_layers, scopes
 
 ID = "lora"
@@ -24,11 +25,11 @@ _INT4 = "int4"  # of layers with adapters; what else stands still is held in hal
 class Lora:
     KEEPS = process.ALL
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.Lora) -> None:
         self._torch = torch
-        self._rank = int(options.get("rank", linear_layers.RANK))
-        self._scale = float(options.get("alpha", self._rank)) / self._rank
-        self._weights = str(options.get("weights", ""))  # what those that stand still are held in; empty: as they are
+        self._rank = options.rank
+        self._scale = (self._rank if options.alpha is None else options.alpha) / self._rank
+        self._weights = options.weights or ""  # what those that stand still are held in; empty: as they are
         self._adapters: dict[int, tuple[Any, Any]] = {}  # by id of the weight beside which they stand
         self._frozen: dict[int, Any] = {}  # by id: parameters that an optimizer was to have
         self._seen: set[int] = set()  # ids of parameters whose networks were looked at
@@ -104,7 +105,7 @@ class Lora:
     # -- its groups
 
     def chosen_of_group(self, parameters: list[Any]) -> list[Any]:
-        """What takes the place of a group's parameters; they may have names beside them. A group may come later."""
+        """The parameters that take the place of a group's; they may have names beside them. A group may come later."""
         self.before_optimizer(making.tensors_in(parameters))
         found: dict[int, Any] = {}
         for one in parameters:
@@ -127,7 +128,7 @@ class Lora:
             apply.ended(ID, "the script sets requires_grad of weights that are to stand still")
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.Lora) -> None:
     technique = process.own(Lora, torch, options)
     making.before_made(torch, technique.before_optimizer, technique.after_optimizer)
     making.replace_groups(torch, technique.chosen_of_group)

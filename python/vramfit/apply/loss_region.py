@@ -28,7 +28,7 @@ class LossRegion(TorchFunctionMode):
         self.__beyond = (torch.autograd.grad,)  # differentiates; what it makes may go on in the loss
 
     def open(self) -> None:
-        """At the bottom of the stack, so that the script's own modes come off it as they went on."""
+        """Puts itself at the bottom of the stack, so that the script's own modes come off it as they went on."""
         above = _take_off(0)
         of_torch.push_function_mode(self)
         _put_back(above)

@@ -132,7 +132,7 @@ class LossScale:
                 pending.add(scale, flag)
 
     def _overflows(self, optimizer: Any) -> list[Any]:
-        """Per device and type, a number that is not 0 where a gradient is infinite or not a number."""
+        """A number for each device and type that is not 0 where a gradient is infinite or not a number."""
         groups: dict[Any, list[Any]] = {}
         with self._torch.no_grad():
             for parameter in _parameters(optimizer):

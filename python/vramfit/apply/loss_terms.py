@@ -139,7 +139,7 @@ def _value_of(other: Any) -> Any:
 
 
 def _numel(node: Any) -> int:
-    """Of what its forward put out; of a weight that is given to the loss as it is, nothing that it may stand for."""
+    """How many numbers its forward put out; 0 for a weight given to the loss as it is: it stands for no output."""
     metadata = of_torch.input_metadata.of(node)
     return math.prod(int(length) for length in metadata[0].shape) if metadata else 0
 

@@ -34,6 +34,7 @@ from vramfit.apply.trainer_batches import TrainerBatches
 from vramfit.base import events, frames, garbage, importing, notes, process
 from vramfit.base.recorder import TRAIN
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import loaders, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
@@ -48,11 +49,11 @@ class MicroBatch:
 
     KEEPS = process.ALL  # but for what in_child() begins anew
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.MicroBatch) -> None:
         self._torch = torch
-        self.size = int(options["micro_batch"])
-        self.accumulate = max(1, int(options.get("accumulate", 1)))
-        self.loaders = [int(ordinal) for ordinal in options.get("loaders", [0])]
+        self.size = options.micro_batch
+        self.accumulate = options.accumulate
+        self.loaders = options.loaders
         self.framework_accumulates = False
         self.split_loaders = SplitLoaders(self, ID)
         self.weights = PartWeights(torch, self.stop)
@@ -145,7 +146,7 @@ class MicroBatch:
             self.refuse(reason)
 
     def _look_at_last(self, this_pass: Pass) -> None:
-        """What the script did with the micro-batch before this one."""
+        """Looks at what the script did with the micro-batch before this one."""
         if self.share is None or not self._trains:
             return
         if not self._backwards:
@@ -166,7 +167,7 @@ class MicroBatch:
             self.refuse("the script changes weights itself after a batch")
 
     def step_put_off(self) -> None:
-        """By accelerate's accumulate(), until the last part of the batch."""
+        """accelerate's accumulate() put the step off until the last part of the batch."""
         self._is_put_off = True
 
     def after_pass(self, this_pass: Pass) -> None:
@@ -182,7 +183,7 @@ class MicroBatch:
             self.share = None
 
     def at_end(self) -> None:
-        """Of the script: one that counts its batches has broken off within one of ours."""
+        """The script has ended: one that counts its batches has broken off within one of ours."""
         share = self.share
         if self.framework_accumulates or garbage.does_run_end_early():
             return
@@ -210,7 +211,7 @@ class MicroBatch:
         return self.share is None or not self._is_open() or self.share.is_last
 
     def keeps_gradients(self, optimizer: Any) -> bool:
-        """From the first backward pass of a window until its step."""
+        """Whether it is between the first backward pass of a window and its step."""
         if self.share is None or not self._is_open():
             return False
         if self._backwards and not self._asked:
@@ -219,7 +220,7 @@ class MicroBatch:
         return has_begun and not (self.share.is_last and self._stepped)
 
     def before_backward(self, roots: list[Any]) -> Any:
-        """What to multiply the loss by: a number, or a tensor."""
+        """The factor to multiply the loss by: a number, or a tensor."""
         if self.framework_accumulates and position.phase == TRAIN and self.accumulate > 1:
             self.weights.divisors.look_at_trainer(roots, self._place())
         if self.share is None or not self._is_open():
@@ -327,7 +328,7 @@ class MicroBatch:
         return isinstance(value, self._torch.nn.Module) and next(value.parameters(), None) is not None
 
     def _name_statistics(self, module: Any) -> None:
-        """Told once."""
+        """Names the effects of parts, once."""
         if self._named:
             return
         self._named = True
@@ -339,7 +340,7 @@ class MicroBatch:
             self._gradients.remember()
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.MicroBatch) -> None:
     technique = process.own(MicroBatch, torch, options)
     atexit.register(technique.at_end)
     loaders.before_pass.insert(0, technique.before_pass)  # before the cutter asks how long the pass is

@@ -39,7 +39,7 @@ class _Carried(NamedTuple):
 
 
 class _Numbers:
-    """Of one root, within a batch."""
+    """The numbers of one root's modules within a batch."""
 
     def __init__(self, before: dict[_Place, Any]) -> None:
         self.before = before
@@ -93,7 +93,7 @@ class ModuleCounters:
     def _compare(
         self, known: _Numbers, now: dict[_Place, Any], carried: dict[_Place, _Carried], share: Share | None
     ) -> None:
-        """After a part of a batch."""
+        """Called after a part of a batch."""
         changed = {p: v for p, v in now.items() if p in known.before and not _is_same(v, known.before[p])}
         if share is None:
             if changed:

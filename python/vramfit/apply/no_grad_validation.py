@@ -11,6 +11,7 @@ from typing import Any
 from vramfit import apply
 from vramfit.base import events, process
 from vramfit.base.recorder import TEST, TRAIN, VALIDATE
+from vramfit.contract import plans
 from vramfit.observe import scopes
 from vramfit.observe.phases import position
 
@@ -50,7 +51,7 @@ class NoGradValidation:
             apply.refused(ID, "the script calls backward() on what a model puts out in an evaluation")
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.NoGradValidation) -> None:
     technique = process.own(NoGradValidation, torch)
     events.root_enter.listen(technique.enter)
     events.root_exit.listen(technique.leave)

@@ -38,7 +38,7 @@ _Place = tuple[int, Any]
 
 
 class _Number:
-    """Where it stands. `holder`: an object's or a module's dictionary, an optimizer's group, or a cell."""
+    """The place of a number. `holder`: an object's or a module's dictionary, an optimizer's group, or a cell."""
 
     def __init__(self, holder: Any, key: Any, label: str) -> None:
         self.holder, self.key, self.label = holder, key, label
@@ -49,7 +49,7 @@ class _Number:
 
     @property
     def is_setting(self) -> bool:
-        """Of an optimizer's group."""
+        """Whether it belongs to a group of an optimizer."""
         return isinstance(self.holder, dict) and isinstance(self.holder.get("params"), list)
 
     @property
@@ -115,7 +115,8 @@ class ObjectCounters:
                     self._left.add(place)
 
     def find_advanced(self, frame: FrameType | None) -> Iterator[str]:
-        """Of a job whose batches are whole, as one is drawn: what has gone on with the last, but for rates."""
+        """The numbers that have gone on with the last batch, but for rates. Asked as a batch is drawn, in a job whose
+        batches are whole."""
         now = self._look(frame)
         for number, _, _ in self._advanced(now):
             if not number.is_setting:

@@ -24,6 +24,7 @@ from vramfit.apply.split_sampler import Share
 from vramfit.base import events, notes, process
 from vramfit.base.around import around
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import lightning as of_lightning
@@ -37,11 +38,11 @@ _MAX_LOADERS = 16
 
 
 class BatchesInParts(micro_batch.MicroBatch):
-    """Of one loader."""
+    """The batches of one loader, in parts."""
 
     def __init__(self, torch: Any, ordinal: int) -> None:
         self.is_told = False
-        super().__init__(torch, {"micro_batch": 1, "accumulate": _PARTS, "loaders": [ordinal]})
+        super().__init__(torch, plans.MicroBatch(micro_batch=1, accumulate=_PARTS, loaders=[ordinal]))
 
     def refuse(self, text: str) -> None:
         if not self.is_told:
@@ -70,7 +71,7 @@ class BatchesInParts(micro_batch.MicroBatch):
         return 1.0
 
     def _look_at_module(self, module: Any, share: Share | None) -> None:
-        """What it counts is compared from part to part."""
+        """Does nothing: what it counts is compared from part to part."""
 
     def _is_putting_off(self) -> bool:
         return True
@@ -154,7 +155,7 @@ class _Loops:
 
 
 class GradientsReleased(release_gradients.ReleaseGradients):
-    """Which parameters would have been updated, and their gradients freed, is seen when the backward pass is over."""
+    """Sees when the backward pass is over which parameters would have been updated, and their gradients freed."""
 
     def in_child(self) -> None:
         super().in_child()
@@ -179,7 +180,7 @@ class GradientsReleased(release_gradients.ReleaseGradients):
         """One hook for all of them: these may be copied."""
 
     def _hook_gradient(self, parameter: Any) -> None:
-        """None: what it did to its backward pass would be ours."""
+        """Does nothing: what a hook did to the script's backward pass would be our doing."""
 
     def before_backward(self, tensors: Any) -> None:
         if not self._owners:
@@ -202,7 +203,7 @@ class GradientsReleased(release_gradients.ReleaseGradients):
 
 
 def _written(parameter: Any) -> tuple[int, int]:
-    """To its gradient."""
+    """The writes to its gradient, and which gradient that is."""
     return id(parameter.grad), of_torch.writes.of(parameter.grad, 0)
 
 

@@ -13,14 +13,16 @@ import atexit
 import functools
 import math
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from torch.autograd.graph import saved_tensors_hooks
 
 from vramfit import apply
-from vramfit.apply import forwards
+from vramfit.apply import foreign_forwards, forwards
 from vramfit.apply.named_modules import NamedModules
 from vramfit.base import events, process
+from vramfit.contract import plans
 from vramfit.observe import scopes
 from vramfit.private import deepspeed as of_deepspeed
 from vramfit.private import torch as of_torch
@@ -29,13 +31,19 @@ from vramfit.private.names import need
 need(of_torch.writes, of_torch.storage_reference)
 
 ID = "offload_activations"
-_LEAST = 1 << 20  # bytes of a tensor that is worth the way
+_OBSTACLES = MappingProxyType(
+    {
+        "compiled": "the model is compiled: torch.compile decides what it saves, and when",
+        "sharded": "parameters are sharded: what is saved of them comes and goes with its module",
+    }
+)
 _MOST_SPREAD = 4  # times a view's own bytes: a storage that goes as a whole, because views with gaps share it
 
 
 @dataclass
 class _Kept:
-    """On the card, as it was: autograd's own check for writes is off where there are hooks, so it is made here."""
+    """A tensor that stays on the card, as it was: autograd's own check for writes is off where there are hooks, so it
+    is made here."""
 
     tensor: Any
     version: int
@@ -49,7 +57,7 @@ class _OnHost:
 
 @dataclass
 class _View:
-    """Of a storage that went as a whole."""
+    """A view of a storage that went as a whole."""
 
     whole: _OnHost
     dtype: Any
@@ -79,15 +87,15 @@ def _unchanged(kept: _Kept) -> Any:
 
 
 class _Region(saved_tensors_hooks):
-    """Told from the script's own by its class."""
+    """Hooks that are told from the script's own by their class."""
 
 
 class OffloadActivations:
     KEEPS = process.ALL  # but for what in_child() begins anew
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.OffloadActivations) -> None:
         self._torch = torch
-        self._least = int(options.get("at_least", _LEAST))
+        self._least = options.at_least
         # Copies are compared as numbers of the same width: on a virtual card, truth values and whole numbers that the
         # host reads may decide something (values/data_reads.py), and these do not.
         self._as_fractions = {
@@ -153,11 +161,8 @@ class OffloadActivations:
         return self._region is not None
 
     def find_obstacle(self, module: Any) -> str:
-        for part in module.modules():
-            if type(part).__name__ == "OptimizedModule" or of_torch.compiled_call.of(part, None) is not None:
-                return "the model is compiled: torch.compile decides what it saves, and when"
-            if "FullyShardedDataParallel" in type(part).__name__:
-                return "parameters are sharded: what is saved of them comes and goes with its module"
+        if why := _OBSTACLES.get(foreign_forwards.kind_of(module)):
+            return why
         if any(
             type(p) is not self._torch.nn.Parameter or of_deepspeed.whole_size.of(p, 0) for p in module.parameters()
         ):
@@ -201,12 +206,12 @@ class OffloadActivations:
         return True if storage.nbytes() <= _MOST_SPREAD * own else None
 
     def _copy_once(self, source: Any, saved: Any, shape: tuple[Any, ...]) -> _OnHost:
-        """Of `source`, whose writes `saved` counts."""
+        """Copies `source`, whose writes `saved` counts."""
         storage = of_torch.storage_reference(saved.untyped_storage())
         stream = self._torch.cuda.current_stream(saved.device).cuda_stream
-        key = (storage.cdata, of_torch.writes.of(saved), stream, *shape)
+        key = (of_torch.storage_number.of(storage), of_torch.writes.of(saved), stream, *shape)
         known = self._copies.get(key)
-        if known is not None and not known[0].expired():
+        if known is not None and not of_torch.has_expired(known[0]):
             return known[1]
         copy = self._copy(source)
         self._copies[key] = (storage, copy)
@@ -291,10 +296,10 @@ class _OfModules:
             self._technique.end()
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.OffloadActivations) -> None:
     technique = process.own(OffloadActivations, torch, options)
     _watch_others(torch, technique)
-    if names := [str(name) for name in options.get("modules", [])]:
+    if names := options.modules:
         parts = process.own(_OfModules, technique, names)
         events.root_enter.listen(parts.enter)
         atexit.register(parts.named.at_end)

@@ -19,10 +19,10 @@ from typing import Any
 from vramfit import apply
 from vramfit.apply import one_by_one
 from vramfit.base import events, process
+from vramfit.contract import plans
 from vramfit.private import torch as of_torch
 
 ID = "offload_optimizer"
-_AT_ONCE = 64 << 20  # bytes of parameters
 
 
 class OffloadOptimizer:
@@ -30,7 +30,7 @@ class OffloadOptimizer:
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
-        self.at_once = _AT_ONCE
+        self.at_once = plans.OffloadOptimizer.at_once
 
     def learn(self, optimizer: Any) -> None:
         if reason := one_by_one.why_not(optimizer):
@@ -130,14 +130,14 @@ def _in_turns(technique: OffloadOptimizer, update: Any) -> Any:
 
 
 def _hooked(step: Any) -> Any:
-    """As PyTorch's own constructor does it: with the hooks before and after, which run once a step."""
+    """Wraps the step as PyTorch's own constructor does: with the hooks before and after, which run once a step."""
     hooked = of_torch.step_hook(step)
-    hooked.hooked = True
+    of_torch.step_is_hooked.put(hooked, True)
     step.takes_turns = True  # now: what wraps a function takes its attributes over
     return hooked
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.OffloadOptimizer) -> None:
     technique = process.own(OffloadOptimizer, torch)
-    technique.at_once = int(options.get("at_once", _AT_ONCE))
+    technique.at_once = options.at_once
     events.optimizer_made.listen(technique.learn)

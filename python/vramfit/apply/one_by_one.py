@@ -39,7 +39,7 @@ def why_not_by_place(optimizer: Any) -> str:
 
 
 def parameters_of(owner: Any) -> list[Any]:
-    """Of an optimizer or a module."""
+    """The parameters of an optimizer or a module."""
     if hasattr(owner, "param_groups"):
         return [parameter for group in owner.param_groups for parameter in group["params"]]
     return list(owner.parameters())

@@ -12,6 +12,7 @@ from typing import Any
 
 from vramfit import apply
 from vramfit.apply import near_names
+from vramfit.contract import plans
 
 ID = "optimizer"
 # What a replacement takes over from the script's own arguments, where its class has the same argument.
@@ -131,9 +132,9 @@ def _untaken(kinds: list[Any], options: dict[str, Any]) -> str:
     return ""
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
-    name = options.get("name")
-    changed = dict(options.get("options") or {})
+def install(torch: Any, options: plans.Optimizer) -> None:
+    name = options.name
+    changed = dict(options.options)
     find = None if name is None else _find(torch, str(name))
     if name is not None and find is None:
         apply.refused(ID, _missing(torch, str(name)))

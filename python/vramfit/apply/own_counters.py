@@ -31,7 +31,7 @@ _MAX_FRAMES = 60
 
 
 class OwnCounters:
-    """Of the loop over a loader whose batches are given in parts."""
+    """The script's own counters in the loop over a loader whose batches are given in parts."""
 
     def __init__(
         self, refuse: Callable[[str], None], is_model: Callable[[Any], bool], are_counted: Callable[[Any], bool]
@@ -75,7 +75,7 @@ class OwnCounters:
                     break
 
     def judge(self, frame: FrameType | None) -> None:
-        """At the first step that is asked for: before any is taken."""
+        """Called at the first step that is asked for, before any is taken."""
         if self._loop is None or self._loop in self._judged:
             return
         place = next((each for each in frames.script_frames(frame, _MAX_FRAMES) if each.f_code is self._loop[0]), None)
@@ -121,7 +121,7 @@ class OwnCounters:
 
 
 class _Settings:
-    """What tests come out as whose names no round changes: `args.dry_run`, `not use_amp`."""
+    """The outcome of tests whose names no round changes: `args.dry_run`, `not use_amp`."""
 
     def __init__(self, written: set[str], known: dict[str, Any]) -> None:
         self._written, self._known = written, known

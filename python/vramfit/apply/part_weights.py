@@ -27,7 +27,7 @@ class PartWeights:
         return self.labels.in_use or self.divisors.needs_all_parts()
 
     def weight_of(self, roots: list[Any], share: Share, in_parts: bool, backwards: int, place: str) -> Any:
-        """What to multiply the loss by: a number, or a tensor."""
+        """The factor to multiply the loss by: a number, or a tensor."""
         weight = self.labels.weight_of(roots, share)
         if weight is None and in_parts:
             weight = self.divisors.weight_of(roots, share, backwards - 1, place)
@@ -39,7 +39,7 @@ class PartWeights:
         return self.labels.is_whole() and self.divisors.is_whole(backwards - 1)
 
     def divide(self, backwards: int, place: str) -> bool:
-        """After the last part. Whether the gradients are true ones only from here on."""
+        """Called after the last part: whether the gradients are true ones only from here on."""
         self.labels.divide(parameters_with_gradients())
         is_divided = self.divisors.divide(parameters_with_gradients(), backwards - 1, place)
         return self.labels.in_use or is_divided

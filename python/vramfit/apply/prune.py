@@ -14,8 +14,10 @@ from vramfit import apply
 from vramfit.apply import fewer_channels
 from vramfit.apply import optimizer_making as making
 from vramfit.base import notes, process
+from vramfit.contract import asked, plans
 from vramfit.contract import notes as said
 from vramfit.observe import phases, scopes
+from vramfit.private import torch_pruning as of_pruning
 
 ID = "prune"
 
@@ -23,11 +25,11 @@ ID = "prune"
 class Prune:
     KEEPS = process.ALL
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.Prune) -> None:
         self._torch = torch
-        self._share = float(options["share"])
-        self._sample = [int(side) for side in options["sample"]]
-        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == "cpu"
+        self._share = options.share
+        self._sample = options.sample
+        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU
         self._seen: set[int] = set()  # ids of parameters whose networks were looked at
 
     def before_optimizer(self, parameters: list[Any]) -> None:
@@ -71,7 +73,10 @@ class Prune:
         notes.note(said.PlanEffect(id=ID, text=text))
 
     def _in_order(self, group: Any) -> Any:
-        return self._torch.arange(len(group[0].idxs), dtype=self._torch.float32)
+        channels = of_pruning.channels.of(group[0])
+        if channels is None:
+            raise ValueError("this release of Torch-Pruning does not say which channels a layer has")
+        return self._torch.arange(len(channels), dtype=self._torch.float32)
 
 
 def _is_convolution(module: Any) -> bool:
@@ -82,7 +87,7 @@ def _numbers(model: Any) -> int:
     return sum(parameter.numel() for parameter in filter(scopes.is_there, model.parameters()))
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.Prune) -> None:
     if importlib.util.find_spec("torch_pruning") is None:
         apply.refused(ID, "the script's Python has no torch_pruning: pip install torch-pruning")
         return

@@ -21,6 +21,7 @@ from vramfit import apply
 from vramfit.apply import offload_optimizer, one_by_one
 from vramfit.base import events, frames, process
 from vramfit.base.recorder import BACKWARD, OPTIMIZER
+from vramfit.contract import plans
 from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
@@ -184,7 +185,7 @@ class ReleaseGradients:
             self.stop("the model is called between the backward pass and the step, where it has new weights already")
 
     def zeroed(self, zeroing: Any, to_none: bool) -> None:
-        """By an optimizer, or a module."""
+        """An optimizer or a module zeroed its gradients."""
         own = {
             id(parameter) for parameter in one_by_one.parameters_of(zeroing) if self._owner_of(parameter) is not None
         }
@@ -307,14 +308,14 @@ def watch_others(torch: Any, technique: ReleaseGradients) -> None:
 def _find_rival() -> str:
     """Another technique of the plan that needs all gradients at once."""
     for options in apply.planned():
-        if options.get("id") == "micro_batch" and int(options.get("accumulate", 1)) > 1:
+        if isinstance(options, plans.MicroBatch) and options.accumulate > 1:
             return "micro_batch adds up gradients of several backward passes"
-        if options.get("id") == "autocast" and options.get("scaler", options.get("dtype") == "float16"):
+        if isinstance(options, plans.Autocast) and options.is_scaled():
             return "a scaled loss may leave a step out when all of its gradients are known"
     return ""
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.ReleaseGradients) -> None:
     if rival := _find_rival():
         apply.refused(ID, rival)
         return

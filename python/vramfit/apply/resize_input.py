@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vramfit import apply
+from vramfit.contract import plans
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 
@@ -13,9 +14,9 @@ _SMALLEST_SIDE = 32  # pixels; smaller spatial dimensions are not images
 
 
 class ResizeInput:
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.ResizeInput) -> None:
         self._torch = torch
-        self._scale = float(options["scale"])
+        self._scale = options.scale
         self._sides: set[tuple[int, int]] = set()  # of the images of this batch
 
     def __call__(self, this_pass: Pass, batch: Any) -> Any:
@@ -79,5 +80,5 @@ class ResizeInput:
         return (scaled if tensor.dim() == 4 else scaled.squeeze(1)).to(tensor.dtype)
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.ResizeInput) -> None:
     loaders.transforms.append(ResizeInput(torch, options))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from vramfit import apply
+from vramfit.contract import plans
 from vramfit.observe import network_makers
 
 ID = "smaller_model"
@@ -29,6 +30,6 @@ class SmallerModel:
             apply.refused(ID, f"{name} could not be made instead of {self._own}: {error}")
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
-    technique = SmallerModel(str(options["from"]), str(options["to"]))
+def install(torch: Any, options: plans.SmallerModel) -> None:
+    technique = SmallerModel(options.from_, options.to)
     network_makers.choose_by(technique.choose, technique.after)

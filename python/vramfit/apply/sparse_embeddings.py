@@ -15,6 +15,7 @@ from vramfit import apply
 from vramfit.apply import optimizer_making as making
 from vramfit.base import events, notes, process
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import sparse_embeddings
 
 ID = "sparse_embeddings"
@@ -24,9 +25,9 @@ _CARRIED = ("lr", "betas", "eps", "maximize")
 class SparseEmbeddings:
     KEEPS = process.ALL
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.SparseEmbeddings) -> None:
         self._torch = torch
-        self._name = options.get("optimizer")
+        self._name = options.optimizer
         self._beside: dict[int, Any] = {}  # a SparseAdam by id of the script's own optimizer
         self._held: list[tuple[Any, Any]] = []  # weights of embeddings and their gradients, while a step is taken
         self._layers: list[Any] = []
@@ -106,7 +107,7 @@ class SparseEmbeddings:
             apply.ended(ID, "the weights of embeddings are used otherwise too: their gradients are of all rows")
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.SparseEmbeddings) -> None:
     technique = process.own(SparseEmbeddings, torch, options)
     making.before_made(torch, lambda _: None, technique.after_optimizer)
     events.step_begin.listen(technique.begin)

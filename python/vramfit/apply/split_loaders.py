@@ -64,7 +64,7 @@ class SplitLoaders:
         )
 
     def split_for_trainer(self, loader: Any) -> None:
-        """Before the trainer asks how many batches there are. It gives each of them the same weight."""
+        """Called before the trainer asks how many batches there are. It gives each of them the same weight."""
         sampler = _sampler_of(loader)
         size = getattr(sampler, "batch_size", None)
         if sampler is None or (size is not None and size <= self._technique.size):

@@ -11,7 +11,7 @@ from vramfit.observe.loaders import Pass
 
 
 class Share(NamedTuple):
-    """What one micro-batch is of the batch that the script would have got."""
+    """The share that one micro-batch is of the batch that the script would have got."""
 
     size: int  # samples
     of: int  # samples of that batch

@@ -22,7 +22,7 @@ from vramfit.private import torch as of_torch
 
 @dataclass(eq=False)
 class Call:
-    """Of a module, while shapes run through the network."""
+    """A call of a module, while shapes run through the network."""
 
     name: str
     within: Call | None
@@ -129,7 +129,7 @@ def _on_meta(torch: Any, model: Any) -> Any:
 
 
 def _empty(torch: Any, tensor: Any) -> Any:
-    """Of one type: what an autocast of the card would make alike is then no matter."""
+    """An empty tensor of one type: what an autocast of the card would make alike is then no matter."""
     dtype = torch.float32 if tensor.is_floating_point() else tensor.dtype
     return torch.empty(tensor.shape, dtype=dtype, device="meta")
 
@@ -231,7 +231,7 @@ class _Finder:
         return alone and tensor not in self._returned[id(outer)]
 
     def _parts_of(self, call: Call) -> list[Call]:
-        """Of a module that is nothing but a chain: its links; else none."""
+        """The links of a module that is nothing but a chain; else none."""
         parts = call.inner
         if not parts or not all(map(self._is_suited, parts)):
             return []

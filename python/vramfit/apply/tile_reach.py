@@ -97,7 +97,7 @@ def run_tiles(layers: list[Layer], image: Any, rows: list[Cut], columns: list[Cu
 
 
 def find_reach(torch: Any, module: Any, channels: int) -> tuple[Reach, Reach] | None:
-    """Of a layer, along rows and columns; None where it has none."""
+    """The reach of a layer, along rows and columns; None where it has none."""
     generator = torch.Generator().manual_seed(0)
     try:
         layer = _copy_on_cpu(torch, module, generator)
@@ -112,7 +112,7 @@ def find_reach(torch: Any, module: Any, channels: int) -> tuple[Reach, Reach] | 
 
 
 def _copy_on_cpu(torch: Any, module: Any, generator: Any) -> Any:
-    """With weights of its own: those on the card are not read."""
+    """A copy with weights of its own: those on the card are not read."""
     known: dict[int, Any] = {}
     for tensor in (*module.parameters(), *module.buffers()):
         if not tensor.is_floating_point():

@@ -20,6 +20,7 @@ from vramfit.apply.tile_chains import Link
 from vramfit.apply.tile_reach import Cut, Layer, Reach
 from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
+from vramfit.contract import plans
 from vramfit.observe import phases, scopes
 
 ID = "tiles"
@@ -117,7 +118,7 @@ class Planner:
             self.chains.append(Chain([layer.module for _, layer in chain], runs))
 
     def _end_of_run(self, chain: list[tuple[Link, Layer]], first: int) -> int:
-        """Of those within reach of a small margin, the run that hands on least, and is longest."""
+        """The end of the run that hands on least, and is longest, of those within reach of a small margin."""
         best, least = first, 0
         for end in range(first + 1, len(chain) + 1):
             if not self._is_near(chain[first:end]):
@@ -173,9 +174,9 @@ def _description(module: Any) -> tuple[Any, ...]:
 class Tiles:
     KEEPS = process.ALL  # but for what in_child() begins anew
 
-    def __init__(self, torch: Any, options: dict[str, Any]) -> None:
+    def __init__(self, torch: Any, options: plans.Tiles) -> None:
         self._torch = torch
-        self._per_side = int(options["per_side"])
+        self._per_side = options.per_side
         self._known: dict[Any, Any] = {}
         self._plans: dict[Any, list[Chain]] = {}
         self.in_child()
@@ -264,7 +265,7 @@ def _sizes(value: Any) -> Any:
     return repr(value)
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.Tiles) -> None:
     technique = process.own(Tiles, torch, options)
     events.root_enter.listen(technique.enter)
     events.root_exit.listen(technique.leave)

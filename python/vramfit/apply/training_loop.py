@@ -139,7 +139,7 @@ class StepMachine:
         return self.window is None or self.window.is_due(optimizer)
 
     def keeps(self, optimizer: Any) -> bool:
-        """Asked with an optimizer, or None for a module's gradients."""
+        """Whether gradients are kept; asked with an optimizer, or None for a module's gradients."""
         if self.window is not None and self.window.keeps_gradients(optimizer):
             return True
         if self.scale is not None and optimizer is not None:
@@ -151,7 +151,7 @@ machine = process.own(StepMachine)
 
 
 def _multiplied(tensors: Any, grad_tensors: Any, factor: Any) -> tuple[Any, Any]:
-    """What to begin a backward pass with, so that every gradient is `factor` times what it was."""
+    """The tensors and gradients to begin a backward pass with, so that every gradient is `factor` times what it was."""
     if not hasattr(factor, "dim") and factor == 1.0:
         return tensors, grad_tensors
     if hasattr(tensors, "grad_fn"):

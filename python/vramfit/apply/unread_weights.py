@@ -17,7 +17,7 @@ import torch
 from vramfit.apply.tensor_metadata import METADATA
 from vramfit.private import torch as of_torch
 
-# What may be asked of them without their being read.
+# Attributes that may be asked of them without their being read.
 _OF_THE_SHELL = METADATA | {torch.Tensor.requires_grad.__get__, torch.Tensor.grad_fn.__get__}
 _AS_THEY_ARE = (torch.Tensor.detach, torch.Tensor.detach_, torch.Tensor.contiguous)
 
@@ -67,7 +67,7 @@ def is_possible() -> bool:
 
 
 def _size_of(given: dict[str, Any]) -> tuple[int, ...]:
-    """As torch documents them."""
+    """The size of the weights, as torch documents them."""
     query, key = given["query"], given["key"]
     is_batched = query.dim() == 3  # and the batch comes second
     lengths = (query.shape[0], key.shape[0])

@@ -14,6 +14,7 @@ from typing import Any
 from vramfit import apply
 from vramfit.apply import one_by_one
 from vramfit.base import events, process
+from vramfit.contract import plans
 
 ID = "zero_grad_set_to_none"
 
@@ -78,7 +79,7 @@ class ZeroGradSetToNone:
         graph.capture_begin = capture_begin
 
 
-def install(torch: Any, options: dict[str, Any]) -> None:
+def install(torch: Any, options: plans.ZeroGradSetToNone) -> None:
     technique = process.own(ZeroGradSetToNone, torch)
     technique.patch(torch.optim.Optimizer)
     technique.patch(torch.nn.Module)

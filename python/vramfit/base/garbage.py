@@ -109,6 +109,6 @@ def _is_users_output(number: int) -> bool:
 
 
 def install() -> None:
-    """Before anything else of the process registers with atexit: ours runs last."""
+    """Called before anything else of the process registers with atexit: ours runs last."""
     atexit.register(_leave_cycles)
     _state.installed = True

@@ -87,8 +87,8 @@ def find_behind(
     path: Sequence[str] | None,
     target: ModuleType | None,
 ) -> ModuleSpec | None:
-    """What the finders after `this` say, its loader wrapped: those before it were asked already, and some of them would
-    ask it again."""
+    """The spec that the finders after `this` give, its loader wrapped: those before it were asked already, and some of
+    them would ask it again."""
     finders = sys.meta_path[sys.meta_path.index(this) + 1 :] if this in sys.meta_path else sys.meta_path
     for finder in finders:
         find = getattr(finder, "find_spec", None)

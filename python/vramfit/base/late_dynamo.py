@@ -1,18 +1,21 @@
-"""torch._dynamo is imported when it is needed, not by the first optimizer.
+"""torch._dynamo is imported when it is needed, not by the first optimizer or checkpoint.
 
 Since PyTorch 2.1 every optimizer imports it: to keep the compiler out of some of its functions (`torch._compile.
 _disable_dynamo`) and to break a graph that is being compiled (`torch.optim.optimizer._use_grad_for_differentiable`).
-Where nothing is compiled neither does anything, and the import takes about as long as torch's own. What stands in
-`sys.modules` until then answers those two callers, and becomes the real module at anybody's first other question.
+Where nothing is compiled neither does anything, and the import takes about as long as torch's own. Checkpoints of 2.12
+(`torch.utils.checkpoint`) keep it out of their hooks, and note one of its settings, which are a module of their own
+and need no other. What stands in `sys.modules` until then answers these callers, and becomes the real module at
+anybody's first other question.
 """
 
 from __future__ import annotations
 
 import importlib.abc
+import importlib.util
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -21,6 +24,7 @@ from vramfit.base.importing import find_behind
 from vramfit.private import torch as of_torch
 
 NAME = of_torch.COMPILER
+_CONFIG = f"{NAME}.config"
 _KNOWN = frozenset(("__class__", "__spec__", "__name__", "__file__"))  # the import system and inspect ask every module
 
 
@@ -41,7 +45,7 @@ def _break_no_graph(*_: Any, **__: Any) -> None:
 
 
 def _call_directly(function: Callable[..., Any], *_: Any, **__: Any) -> Callable[..., Any]:
-    """What `torch._compile` keeps at the function as its `__dynamo_disable`, until the compiler is there."""
+    """The stand-in that `torch._compile` keeps at a function as its `__dynamo_disable`, until the compiler is there."""
     _state.called_directly.append(function)
 
     def direct(*arguments: Any, **named: Any) -> Any:
@@ -50,10 +54,17 @@ def _call_directly(function: Callable[..., Any], *_: Any, **__: Any) -> Callable
     return direct
 
 
+def _leave_as_it_is(function: Callable[..., Any], *_: Any, **__: Any) -> Callable[..., Any]:
+    """Stands in for a hook that is made anew for each time that a forward runs again, and gone behind it."""
+    return function
+
+
+_CHECKPOINTS = "torch.utils.checkpoint"
 _ANSWERS = MappingProxyType(
     {
         (of_torch.compile_module.name, "disable"): _call_directly,
         ("torch.optim.optimizer", "graph_break"): _break_no_graph,
+        (_CHECKPOINTS, "disable"): _leave_as_it_is,
     }
 )
 
@@ -66,11 +77,30 @@ def _name_of_asker() -> str:
         return ""
 
 
+def _find_config(spec: ModuleSpec) -> ModuleType | None:
+    """The settings alone, which the compiler takes over once it is loaded. None: they can't be had without it."""
+    with _state.loading:
+        known = sys.modules.get(_CONFIG)
+        own = PathFinder.find_spec(_CONFIG, spec.submodule_search_locations) if known is None else None
+        if own is None or own.loader is None:
+            return known
+        config = sys.modules[_CONFIG] = importlib.util.module_from_spec(own)
+        try:
+            own.loader.exec_module(config)
+        except Exception:  # the compiler's own import tells of it
+            sys.modules.pop(_CONFIG, None)
+            return None
+        return config
+
+
 class _Late(ModuleType):
     def __getattribute__(self, name: str) -> Any:
         if name in _KNOWN:
             return ModuleType.__getattribute__(self, name)
-        answer = _ANSWERS.get((_name_of_asker(), name))
+        asker = _name_of_asker()
+        answer: Any = _ANSWERS.get((asker, name))
+        if answer is None and (asker, name) == (_CHECKPOINTS, "config"):
+            answer = _find_config(ModuleType.__getattribute__(self, "__spec__"))
         if answer is not None:
             return answer
         _load(self)
@@ -100,7 +130,7 @@ def _is_late(module: ModuleType) -> bool:
 
 
 def _load(module: ModuleType) -> None:
-    """From here on it is the module that PyTorch meant, and who was called directly asks it the next time."""
+    """Makes it the module that PyTorch meant. Who was called directly asks it the next time."""
     with _state.loading:
         if not _is_late(module):
             return
@@ -111,6 +141,8 @@ def _load(module: ModuleType) -> None:
         spec = module.__spec__
         assert spec is not None and isinstance(spec.loader, _Loader)
         spec.loader = module.__loader__ = spec.loader.late
+        if _CONFIG in sys.modules:
+            module.__dict__["config"] = sys.modules[_CONFIG]
         try:
             spec.loader.exec_module(module)
         except BaseException:
@@ -147,5 +179,5 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def install() -> None:
-    """After `importing.install()`: whoever waits for the import is called when it really happens."""
+    """Called after `importing.install()`: whoever waits for the import is called when it really happens."""
     sys.meta_path.insert(0, _Finder())

@@ -100,17 +100,19 @@ def hook_failed(where: str, error: BaseException) -> None:
 
 
 def look_for_names(names: ModuleType, finished: str = "") -> None:
-    """Of a file of vramfit.private, once its library is imported: those that are gone are told in each process."""
+    """Tells in each process which names of a file of vramfit.private are gone, once its library is imported."""
     _tell_each(find_gone(names, finished))
 
 
 def look_for_modules(names: ModuleType, package: ModuleType) -> None:
-    """Of a file of vramfit.private, once a package of its library is imported: names whose module that has no more."""
+    """Tells which names of a file of vramfit.private have lost their module, once that package of its library is
+    imported."""
     _tell_each(find_moved(names, package))
 
 
 def layout_unknown(what: str, lost: str) -> None:
-    """Of objects of this interpreter's, which no release of Python promises to lay out as the last one did."""
+    """Tells that objects of this interpreter are laid out in an unknown way: no release of Python promises to lay them
+    out as the last one did."""
     _tell_gone(said.NameGone(library="Python", version=sys.version.split()[0], name=what, lost=lost))
 
 

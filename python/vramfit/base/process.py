@@ -80,7 +80,7 @@ def own(kind: type[Owned], *arguments: Any) -> Owned:
 
 
 def cached(maxsize: int | None = None) -> Callable[[Callable[..., Given]], Callable[..., Given]]:
-    """For a function of a module: what it gave for the last `maxsize` sets of arguments (None: for all) is kept."""
+    """Keeps what a function of a module gave for the last `maxsize` sets of arguments (None: for all)."""
 
     def decorate(function: Callable[..., Given]) -> Callable[..., Given]:
         cache = functools.lru_cache(maxsize)(function)

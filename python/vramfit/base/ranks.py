@@ -12,7 +12,7 @@ _FILE = "budget_of_ranks"
 
 
 def count() -> int:
-    """Of the process group once there is one (mp.spawn sets no variables), else as a launcher says."""
+    """The size of the process group once there is one (mp.spawn sets no variables), else as a launcher says."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return int(distributed.get_world_size())
@@ -31,7 +31,7 @@ def serves_another() -> bool:
 
 
 def agree(proposal: int | None) -> int | None:
-    """What the first rank to propose something proposed; None when nobody has. Ranks of one machine, once a run."""
+    """The proposal of the first rank that made one; None when nobody has. Ranks of one machine, once a run."""
     folder = os.environ.get("VRAMFIT_RUN_DIR")
     if not folder:
         return proposal

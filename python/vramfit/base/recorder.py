@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.base import process
+from vramfit.contract.fields import PhaseName
+from vramfit.contract.functions import bind
 from vramfit.contract.numbers import Memory, Owner, Phase, Stage
 
 LOAD, TRAIN, VALIDATE, TEST, SAVE = map(int, Phase)
-PHASE_NAMES = tuple(phase.name.lower() for phase in Phase)
+PHASE_NAMES = tuple(PhaseName(phase.name.lower()) for phase in Phase)
 OTHER, FORWARD, BACKWARD, OPTIMIZER, INPUT = map(int, Stage)
 _OWNERS = tuple(map(int, Owner))
 _, WEIGHT, GRADIENT, OPTIMIZER_STATE, INPUT_BLOCK, ACTIVATION, WORKSPACE, BUFFER = _OWNERS[:8]
@@ -23,48 +25,35 @@ AVERAGE, MASTER, QUANTIZATION, CACHE, OTHER_MODEL = _OWNERS[8:]
 ALLOCATED, PEAK_ALLOCATED, RESERVED, PEAK_RESERVED = map(int, Memory)
 
 
-def _bind() -> Callable[..., Any]:
-    library = ctypes.PyDLL(None)
-
-    def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any] | None:
-        try:
-            found = getattr(library, name)
-        except AttributeError:
-            return None
-        found.restype, found.argtypes = result, arguments
-        return found
-
-    return function
+_library = ctypes.PyDLL(None)
 
 
-_function = _bind()
+def _function(name: str, otherwise: int | None = None) -> Callable[..., Any]:
+    try:
+        return bind(_library, "vramfit_" + name)
+    except AttributeError:
+        return lambda *_: otherwise
 
 
-def _or_nothing(found: Callable[..., Any] | None, result: int | None) -> Callable[..., Any]:
-    return found if found is not None else lambda *_: result
+_intern = _function("intern", 0)
+_note = _function("note")
+_mark = _function("mark")
+set_phase = _function("set_phase")
+recorded = _function("recorded", 0)
+relabel = _function("relabel")
+set_stage = _function("set_stage")
+set_scope = _function("set_scope", 0)
+own_line = _function("own_line", 0)
+inherit_line = _function("inherit_line", 0)
+tag = _function("tag")
+step = _function("step")
+memory = _function("memory", -1)
+reset_peaks = _function("reset_peaks")
 
-
-_intern = _or_nothing(_function("vramfit_intern", ctypes.c_uint32, ctypes.c_char_p), 0)
-_note = _or_nothing(_function("vramfit_note", None, ctypes.c_char_p), None)
-_mark = _or_nothing(_function("vramfit_mark", None, ctypes.c_char_p), None)
-set_phase = _or_nothing(_function("vramfit_set_phase", None, ctypes.c_uint32), None)
-recorded = _or_nothing(_function("vramfit_recorded", ctypes.c_uint64), 0)
-relabel = _or_nothing(_function("vramfit_relabel", None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32), None)
-set_stage = _or_nothing(_function("vramfit_set_stage", None, ctypes.c_uint32), None)
-set_scope = _or_nothing(_function("vramfit_set_scope", ctypes.c_uint32, ctypes.c_uint32), 0)
-own_line = _or_nothing(_function("vramfit_own_line", ctypes.c_uint32), 0)
-inherit_line = _or_nothing(_function("vramfit_inherit_line", ctypes.c_uint32, ctypes.c_uint32), 0)
-tag = _or_nothing(_function("vramfit_tag", None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32), None)
-step = _or_nothing(_function("vramfit_step", None, ctypes.c_uint64), None)
-memory = _or_nothing(_function("vramfit_memory", ctypes.c_int64, ctypes.c_uint32, ctypes.c_uint32), -1)
-reset_peaks = _or_nothing(_function("vramfit_reset_peaks", None), None)
-
-_watch_lines = _or_nothing(_function("vramfit_watch_lines", ctypes.c_int, ctypes.c_void_p), 0)
-_finds_lines = _or_nothing(_function("vramfit_finds_lines", ctypes.c_int), 1)
-_watch_rise = _or_nothing(
-    _function("vramfit_watch_rise", ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_double), 0
-)
-_api_version = _or_nothing(_function("vramfit_api_version", ctypes.c_int), 0)
+_watch_lines = _function("watch_lines", 0)
+_finds_lines = _function("finds_lines", 1)
+_watch_rise = _function("watch_rise", 0)
+_api_version = _function("api_version", 0)
 
 
 def check() -> bool:

@@ -9,6 +9,19 @@ from typing import Literal
 
 from vramfit.contract.fields import Record
 
+# Words that variables of a job may have.
+STEPS_AUTO, STEPS_QUICK, STEPS_ALL = "auto", "quick", "all"  # VRAMFIT_STEPS; else a number
+VALUES_ZEROS, VALUES_TRACKED, VALUES_CPU = "zeros", "tracked", "cpu"  # VRAMFIT_VALUES
+EVALUATION_CUT, EVALUATION_WHOLE = "cut", "whole"  # VRAMFIT_EVALUATION
+ON_OOM_REPORT, ON_OOM_DOCTOR = "report", "doctor"  # VRAMFIT_ON_OOM
+
+
+class AlreadyPrinted(Record):
+    """VRAMFIT_PRINTED: what the run that this one repeats had printed, and this one leaves out."""
+
+    stdout_bytes: int
+    stderr_bytes: int
+
 
 class FirstSteps(Record):
     """VRAMFIT_VERIFY: what a comparison with another run wants to see of a job's first optimizer steps."""
@@ -16,6 +29,7 @@ class FirstSteps(Record):
     steps: int = 4  # after which the run ends
     samples: int = 0  # of which each batch of a torch loader is made; 0: as many as the script asks for
     group: int = 0  # batch norms take their statistics over so many samples; 0: over all that they are given
+    parts: int = 0  # of that, each with statistics of its own; 0: batch norms take what they are given as it is
     outputs: int = 0  # forwards of evaluations that are waited for beside the steps
     tokens: int = 0  # of each text, about; 0: all
     seconds: float = 0.0  # of the processor, after which two steps are enough; 0: all of them are taken
@@ -39,7 +53,7 @@ class WantedPython(Record):
 
 
 class WarmRequest(Record):
-    """To the warm process, one a line: a job to run in a fork of it."""
+    """A request to the warm process, one a line: a job to run in a fork of it."""
 
     id: int
     argv: list[str]

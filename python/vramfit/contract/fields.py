@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Union
+from typing import TYPE_CHECKING, Any, ClassVar, NewType, TypeVar, Union
 
 if TYPE_CHECKING:
     from typing import dataclass_transform
@@ -15,6 +15,7 @@ else:  # Python 3.9 has no such name, and none of it is needed while a job runs
 
 Bytes = int  # from 0 on
 Address = int  # of device memory
+PhaseName = NewType("PhaseName", str)  # of numbers.Phase, in small letters: `base/recorder.py` has them
 Scalar = Union[str, float, bool, None]  # an option of an optimizer
 Number = Union[float, str]  # "nan", "inf" and "-inf" too: JSON has none of them
 
@@ -62,7 +63,7 @@ class Row(Record):
 
 
 def plain(value: Any) -> Any:
-    """For `json.dumps(..., default=plain)`: a note with its kind, a record, or the text of anything else."""
+    """The `default` of json.dumps: a note with its kind, a record, or the text of anything else."""
     if isinstance(value, Note):
         return {"kind": value.kind, **vars(value)}
     if isinstance(value, Row):

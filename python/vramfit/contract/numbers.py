@@ -16,7 +16,7 @@ class Phase(IntEnum):
 
 
 class Stage(IntEnum):
-    """Where inside a step: kept by the Python hooks, stamped on every event."""
+    """The place inside a step: kept by the Python hooks, stamped on every event."""
 
     OTHER = 0
     FORWARD = 1

@@ -11,12 +11,14 @@ from vramfit.contract.notes.causes import TensorGroup
 
 PATCH_FILE_BEGIN = "patch."  # and the number of the process, and
 PATCH_FILE_END = ".json"
+VALUES_WANTED_FILE = "values_wanted"
+SO_FAR_FILE = "so_far"  # empty: the run has an answer, also when it is interrupted from now on
 OOM_REPORT_FILE = "report.json"
 OOM_REPORT_MARK = "vramfit_report"  # the key by which a file of it is known
 
 
 class WarmAnswer(Record):
-    """Of the warm process, one a line: how a job ended, or why it did not run."""
+    """An answer of the warm process, one a line: how a job ended, or why it did not run."""
 
     id: int  # of the request
     unsuitable: str | None = None  # it would go another way in a process of its own, and did not run
@@ -28,6 +30,13 @@ class WarmAnswer(Record):
     waited_seconds: float = 0.0  # of these for a processor
     cpu_seconds: float = 0.0
     maxrss: int = 0  # KiB
+
+
+class OutputSeen(Record):
+    """values_wanted in the run folder: what a job had printed that ended to be run again."""
+
+    stdout_bytes: int
+    stderr_bytes: int
 
 
 class PatchedFile(Record):

@@ -28,7 +28,7 @@ def is_wanted() -> bool:
 
 
 def install(torch: Any) -> None:
-    """Once a process. The measuring of one part may fail without the others."""
+    """Called once a process. The measuring of one part may fail without the others."""
     if not is_wanted() or _state.installed:
         return
     _state.installed = True

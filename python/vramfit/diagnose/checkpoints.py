@@ -50,11 +50,11 @@ def _loaded(line: str, path: str, map_location: str, result: Any) -> None:
 
 
 def look(*_: Any) -> None:
-    """After the first step: what of the loaded tensors still lives, other than as weights."""
+    """Tells after the first step what of the loaded tensors still lives, other than as weights."""
     load: said.CheckpointLoad
     for load, storages in _state.loads:
         known = live_tensors.known_storages()
-        kept = [(tensor(), size) for storage, tensor, size in storages if not storage.expired()]
+        kept = [(tensor(), size) for storage, tensor, size in storages if not of_torch.has_expired(storage)]
         extra = [(tensor, size) for tensor, size in kept if tensor is None or owners.address_of(tensor) not in known]
         named = [tensor for tensor, _ in extra if tensor is not None][:1]
         holder = holders.find(named, [kept, extra])[0] if named else holders.Holder()

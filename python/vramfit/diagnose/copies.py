@@ -114,7 +114,7 @@ def _unchanged(tensor: Any, version: int) -> bool:
 
 
 def _lives(copy: _Copy) -> bool:
-    return not copy.result_storage.expired() and _unchanged(copy.result(), copy.result_version)
+    return not of_torch.has_expired(copy.result_storage) and _unchanged(copy.result(), copy.result_version)
 
 
 def _needless() -> dict[tuple[str, str], list[_Copy]]:
@@ -129,13 +129,13 @@ def _needless() -> dict[tuple[str, str], list[_Copy]]:
             if first is not copy and first.source() is copy.source() and copy.source() is not None:
                 found.setdefault((copy.operation, copy.line), []).extend((copy,))
                 copy.shape += f"|{first.line}"
-        elif not copy.source_storage.expired() and _unchanged(copy.source(), copy.source_version):
+        elif not of_torch.has_expired(copy.source_storage) and _unchanged(copy.source(), copy.source_version):
             found.setdefault((copy.operation, copy.line), []).append(copy)
     return found
 
 
 def look(*_heard: Any) -> None:
-    """At the end of a forward pass: what of the copies made since the last look lives beside what it was made of."""
+    """Tells after a forward pass which of the copies made since the last look live beside what they were made of."""
     try:
         for key, copies in _needless().items():
             size = sum(copy.bytes for copy in copies)

@@ -22,7 +22,7 @@ _MOST_USED = 2  # one part in so many of the smallest card
 
 
 def are_possible(tensors: list[said.TensorGroup]) -> bool:
-    """Of what a note tells: no name was found for some of it. The latest one may be a variable still."""
+    """Whether some tensors of a note have no named holder. The latest one may be a variable still."""
     return any(not group.holder.name or group.holder.kind == "object" for group in tensors)
 
 

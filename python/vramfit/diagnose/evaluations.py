@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from vramfit.base import events, frames, notes, process, recorder
 from vramfit.contract import notes as said
+from vramfit.contract.fields import PhaseName
 from vramfit.observe import owners, scopes
 from vramfit.observe.phases import position
 
@@ -15,7 +16,7 @@ _MAX_NOTES = 8  # of a phase and root
 
 
 class _Calls:
-    """Of one phase and root."""
+    """The calls of one phase and root."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -26,7 +27,7 @@ class _Calls:
 class _Forward(NamedTuple):
     module: Any
     allocated: int  # before it
-    phase: str
+    phase: PhaseName
     root: str
     grad_enabled: bool
     inference_mode: bool

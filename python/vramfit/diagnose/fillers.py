@@ -39,7 +39,7 @@ _state = process.own(_State)
 
 
 def find(holder: str) -> list[str]:
-    """Of a holder as it is written (`self.logged['loss'][3]`): the places that fill it, `train.py:16 in Log.add`."""
+    """The places that fill a holder as it is written (`self.logged['loss'][3]`): `train.py:16 in Log.add`."""
     for name in _names_in(holder):
         places = dict.fromkeys(place for file in _script_files() for place in _statements_of(file, name).get(name, []))
         if places:
@@ -48,7 +48,8 @@ def find(holder: str) -> list[str]:
 
 
 def _names_in(holder: str) -> list[str]:
-    """Without keys. Of `metric.preds` the list first: `metric.update()` may be anything; of a closure what holds it."""
+    """The names in a holder, without keys, the innermost first: of `metric.preds` the list, as `metric.update()` may be
+    anything; of a closure what holds it."""
     text, before = holder, ""
     while text != before:
         text, before = _KEYS.sub("", text), text

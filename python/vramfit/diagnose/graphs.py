@@ -21,7 +21,7 @@ _STEPS = 3  # in a row with more nodes
 
 
 class Size(NamedTuple):
-    """Of a graph: all its nodes, and those of them that are the gradients of weights."""
+    """The size of a graph: all its nodes, and those of them that are the gradients of weights."""
 
     nodes: int
     weights: int
@@ -65,7 +65,7 @@ class Lengths:
 
 
 def size_of(function: Any) -> Size:
-    """Of the graph behind a grad_fn, as far as its nodes are counted."""
+    """The size of the graph behind a grad_fn, as far as its nodes are counted."""
     nodes = weights = 0
     for node in graphs.nodes_behind([function], _MAX_NODES):
         nodes += 1

@@ -112,7 +112,7 @@ def _step_counted(number: int) -> None:
 
 
 def _optimizer_steps(optimizer: Any) -> None:
-    """Before the first step of an optimizer: how much state it is going to make."""
+    """Tells before the first step of an optimizer how much state it is going to make."""
     key = id(optimizer)
     if key in _state.told_roots:
         return

@@ -72,7 +72,7 @@ def find_all() -> list[Any]:
 
 
 def known_storages() -> set[int]:
-    """Where weights, buffers, gradients and optimizer states lie: what a job is meant to hold."""
+    """The storages of weights, buffers, gradients and optimizer states: what a job is meant to hold."""
     found: set[int] = set()
     for _, module in scopes.live_roots():
         for tensor in (*module.parameters(), *module.buffers()):

@@ -20,7 +20,7 @@ _LEAST = 64  # queries and keys
 _PASSES = 4  # backward passes that are looked at
 _MOST_NODES = 200_000
 _STEPS = 12  # from a softmax back to its product
-# Between the product and the softmax, as parts of the names of autograd's nodes.
+# Nodes between the product and the softmax, as parts of their names in autograd.
 _BETWEEN = ("Div", "Mul", "Add", "Sub", "MaskedFill", "Where", "View", "UnsafeView", "Reshape", "ToCopy", "Clone")
 _SOFTMAXES = ("Softmax", "SafeSoftmax")
 _PRODUCTS = ("Bmm", "Baddbmm", "Matmul")

@@ -6,7 +6,8 @@ from typing import Any
 
 
 def train_in(model: Any) -> bool:
-    """By their classes' names, as libraries have batch norms of their own; a "frozen" one is none even in training."""
+    """Goes by the classes' names, as libraries have batch norms of their own; a "frozen" one is none in training
+    either."""
     return any(part.training and _is_batch_norm(type(part).__name__) for part in model.modules())
 
 

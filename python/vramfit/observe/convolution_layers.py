@@ -30,7 +30,7 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _sample_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-    """Of a network that is called with one batch of floating-point numbers, and nothing else."""
+    """The shape of a sample, for a network that is called with one batch of floating-point numbers and nothing else."""
     if len(args) != 1 or kwargs or not getattr(args[0], "is_floating_point", bool)():
         return []
     return list(args[0].shape[1:])

@@ -64,6 +64,7 @@ def _note_tensorflow(tensorflow: ModuleType) -> None:
     context = of_tensorflow.context()
     if context is None or not of_tensorflow.is_initialized.of(context, False):
         return
-    for index, device in enumerate(context.list_logical_devices("GPU")):
+    devices = of_tensorflow.devices.of(context)
+    for index, device in enumerate(devices("GPU") if devices else ()):
         peak = tensorflow.config.experimental.get_memory_info(device.name)["peak"]
         _tell("TensorFlow", tensorflow.__version__, index, peak, None)

@@ -11,6 +11,7 @@ from typing import Any
 from vramfit.base import events, frames, notes, process, recorder
 from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
 from vramfit.contract import notes as said
+from vramfit.contract.fields import PhaseName
 from vramfit.observe import batch_norms, loaders, owners, phases, quiet_forwards, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
@@ -61,16 +62,16 @@ def _on_backward(tensors: Any) -> None:
     """A training loader is known at its first backward pass: a trainer may leave its last pass before the end."""
     this_pass = loaders.innermost()
     if this_pass is not None and this_pass.ordinal in _state.loaders and _once("loader_trains", this_pass.ordinal):
-        _note_loader(this_pass, "train")
+        _note_loader(this_pass, recorder.PHASE_NAMES[recorder.TRAIN])
 
 
 def _after_pass(this_pass: Pass) -> None:
     """The phase a loader serves is known once its pass is over: the later note counts."""
     if this_pass.delivered and _once("loader_phase", this_pass.ordinal):
-        _note_loader(this_pass, "train" if this_pass.trained else recorder.PHASE_NAMES[position.phase])
+        _note_loader(this_pass, recorder.PHASE_NAMES[recorder.TRAIN if this_pass.trained else position.phase])
 
 
-def _note_loader(this_pass: Pass, phase: str) -> None:
+def _note_loader(this_pass: Pass, phase: PhaseName) -> None:
     loader = this_pass.loader
     notes.note(
         said.Loader(
@@ -144,7 +145,7 @@ def _on_root_exit(module: Any, result: Any) -> None:
 
 
 def _is_model(module: Any) -> bool:
-    """Not a loss or a transform of the input: those are modules too, but have no parameters."""
+    """Whether it is no loss or transform of the input: those are modules too, but have no parameters."""
     root = scopes.root_of(module)
     return root.parameters > 0 if root is not None else next(module.parameters(), None) is not None
 
@@ -359,7 +360,7 @@ def _count_optimizers(torch: Any) -> None:
 
 
 def _watch_zeroing(torch: Any, owner: Any) -> None:
-    """Where a script zeroes gradients that could be given back. Once: a loop does it in one place."""
+    """Looks where a script zeroes gradients that could be given back. Once: a loop does it in one place."""
     original, is_compiling = owner.zero_grad, torch.compiler.is_compiling
 
     @functools.wraps(original)

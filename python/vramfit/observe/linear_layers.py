@@ -17,9 +17,10 @@ from typing import Any
 from vramfit.base import events, importing, notes, process
 from vramfit.base.around import around
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import scopes
 
-RANK = 8  # that the planner asks for: peft's default
+RANK = plans.Lora.rank  # that the planner asks for: peft's default
 _MOST_OF_HEAD = 0.05  # of the network's numbers: a last layer that is larger is no head of a task
 _LEAST_LOADED = 0.5  # of what is trained: a network that was loaded, and not only a part of it
 
@@ -41,7 +42,7 @@ def is_transposed(layer: Any) -> bool:
 
 
 def is_linear(torch: Any, layer: Any) -> bool:
-    """Not a class of somebody's own, whose forward may do something else."""
+    """Whether it is torch's own, not a class of somebody's, whose forward may do something else."""
     return type(layer) is torch.nn.Linear or is_transposed(layer)
 
 
@@ -74,7 +75,7 @@ def choose(torch: Any, model: Any, trained: set[int], rank: int) -> Choice:
 
 
 def _output_layer(model: Any) -> Any:
-    """Of a language model of transformers, the layer that puts out words; None where there is none."""
+    """The layer of a language model of transformers that puts out words; None where there is none."""
     for module in model.modules():
         if type(module).__module__.startswith("transformers.") and hasattr(module, "get_output_embeddings"):
             try:

@@ -118,7 +118,7 @@ class _CutSampler:
 
 
 class _CutDraws:
-    """Not a generator: a draw after the end works again once more is wanted."""
+    """An iterator, not a generator: a draw after the end works again once more is wanted."""
 
     def __init__(self, own: Iterator[Any], this_pass: Pass) -> None:
         self._own = own
@@ -266,8 +266,8 @@ def is_split(loader: Any) -> bool:
 
 
 def length_of(value: Any) -> int | None:
-    """Of a loader, a sampler, a data set; None where it has none. Of a loader whose batches are given in parts, the
-    parts."""
+    """The length of a loader, a sampler, a data set; None where it has none. The length of a loader whose batches are
+    given in parts counts the parts."""
     try:
         split = getattr(value, "__dict__", {}).get("_vramfit_split")
         return len(value) if split is None else int(split.count_parts())

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 _MOST = 3  # smaller ones that are told of
-# From large to small, as parts of names.
+# Sizes from large to small, as parts of names.
 _WORDS = (
     *("gigantic", "giant", "huge", "xxlarge", "xlarge", "large", "base", "medium", "small"),
     *("tiny", "nano", "pico", "femto", "atto"),
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def smaller_names(name: str, known: Iterable[str]) -> list[str]:
-    """Of the networks that a library knows by name, the largest first. What is behind a dot names weights."""
+    """The smaller networks that a library knows by name, the largest first. What is behind a dot names weights."""
     stem = name.partition(".")[0]
     names = set(known)
     found = _by_steps(stem, _WORDS, names) or _by_letters(stem, names) or _by_number(stem, names)
@@ -72,7 +72,7 @@ def _numbered(before: str, own: int, behind: str, names: set[str]) -> list[str]:
 
 
 class Member(NamedTuple):
-    """Of a family of transformers: its name, and its config's values."""
+    """A member of a family of transformers: its name, and its config's values."""
 
     name: str
     sizes: dict[str, int]

@@ -16,7 +16,7 @@ from vramfit.base.around import around
 from vramfit.contract import notes as said
 from vramfit.observe import network_families as families
 
-# From the library and the name of a network to that which is made in its place; None: it is made as it is.
+# Maps the library and the name of a network to that which is made in its place; None: it is made as it is.
 Chooser = Callable[[str, str], "str | None"]
 
 
@@ -80,7 +80,7 @@ def _make_other(name: str, make: Callable[[str], Any]) -> Any:
 
 
 def _put_in_place(package: str, original: Any, wrapped: Any) -> None:
-    """Under every name by which the package's modules have it."""
+    """Puts it under every name by which the package's modules have it."""
     for name, module in list(sys.modules.items()):
         if name != package and not name.startswith(package + "."):
             continue

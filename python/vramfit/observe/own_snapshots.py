@@ -36,7 +36,7 @@ def _as(original: Function, method: Callable[..., Any]) -> Function:
 
 
 class Snapshots:
-    """Of one process."""
+    """The snapshots of one process."""
 
     def __init__(self, torch: Any, folder: str) -> None:
         self._torch = torch
@@ -64,7 +64,7 @@ class Snapshots:
         self._is_recording = True
 
     def _end(self) -> None:
-        """Where the script dumped nothing. A forked child has the history, and the card, of nobody."""
+        """Keeps a snapshot if the script dumped none. A forked child has the history, and the card, of nobody."""
         if self._files == 0 and os.getpid() == self._pid and self._torch.cuda.is_initialized():
             self._keep(self._snapshot(), "", by_script=False)
 

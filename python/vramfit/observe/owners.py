@@ -194,7 +194,7 @@ def _tag_own_weights(optimizer: Any, models: ModelWeights) -> None:
 
 
 def find_moved_bytes(optimizer: Any) -> int:
-    """Of what it moves that is neither a parameter nor a model's: the image of a style transfer, latents."""
+    """The bytes of what it moves that is neither a parameter nor a model's: the image of a style transfer, latents."""
     models, parameter_class = _models_called(), sys.modules["torch"].nn.Parameter
     return sum(
         each.numel() * each.element_size()
@@ -235,7 +235,8 @@ def _after_backward() -> None:
 
 
 def _gradients_returned(inputs: Any, gradients: Any) -> None:
-    """Of torch.autograd.grad: those of parameters. A gradient of something else is a part of the forward pass."""
+    """Tags the gradients of parameters that torch.autograd.grad returned. One of something else is a part of the
+    forward pass."""
     inputs = [inputs] if hasattr(inputs, "untyped_storage") else inputs
     parameter_class = sys.modules["torch"].nn.Parameter
     for each, gradient in zip(inputs, gradients):
@@ -264,7 +265,7 @@ def live_optimizers() -> list[Any]:
 
 
 def tag_everything() -> None:
-    """At an OOM: gradients and states that the step didn't come to tell."""
+    """Tags at an OOM the gradients and states that the step didn't come to tell."""
     for _, module in scopes.live_roots():
         tag_root(module)
         tag_gradients(module.parameters())

@@ -39,7 +39,7 @@ _state = process.own(_State)
 
 
 def is_for_embeddings(torch: Any, layer: Any) -> bool:
-    """Not a class of somebody's own, whose forward may do something else."""
+    """Whether it is torch's own, not a class of somebody's, whose forward may do something else."""
     if type(layer) is torch.nn.EmbeddingBag and layer.mode not in _SUMMING_MODES:
         return False
     return type(layer) in (torch.nn.Embedding, torch.nn.EmbeddingBag) and not layer.scale_grad_by_freq

@@ -22,7 +22,7 @@ class _State:
 _state = process.own(_State)
 
 
-# Of autograd's nodes: what keeps the rows of a linear layer's outputs apart, its product, what a weight goes through.
+# Autograd's nodes: what keeps the rows of a linear layer's outputs apart, its product, what a weight goes through.
 _BETWEEN = ("View", "UnsafeView", "Reshape", "LogSoftmax", "ToCopy", "Clone")
 _PRODUCTS = ("Addmm", "Mm", "Linear")
 _OF_WEIGHTS = ("T", "ToCopy", "Transpose")

@@ -22,7 +22,9 @@ import sys
 from types import ModuleType, TracebackType
 from typing import Any
 
-MODES = ("report", "doctor")
+from vramfit.contract import asked
+
+MODES = (asked.ON_OOM_REPORT, asked.ON_OOM_DOCTOR)
 
 
 def is_wanted() -> bool:
@@ -30,7 +32,7 @@ def is_wanted() -> bool:
 
 
 def install(torch: ModuleType) -> None:
-    """Once torch is imported. What needs the card waits until the job itself opens it."""
+    """Called once torch is imported. What needs the card waits until the job itself opens it."""
     if not is_wanted():
         return
     from vramfit.on_oom import refused_allocation
@@ -63,7 +65,7 @@ def _tell_caught() -> None:
 
 
 def _report(error: BaseException) -> None:
-    """After the job's own words, so that nothing of ours can hide them."""
+    """Reports after the job's own words, so that nothing of ours can hide them."""
     try:
         from vramfit.on_oom import report
 

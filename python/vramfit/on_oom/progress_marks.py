@@ -36,7 +36,7 @@ class Mark:
 
 @dataclass
 class Place:
-    """Between the mark that the card had come past and the one it had not come to."""
+    """The place between the mark that the card had come past and the one it had not come to."""
 
     after: Mark | None
     before: Mark | None
@@ -105,17 +105,17 @@ def _send(torch: Any, module: Any) -> None:
 
 
 def _is_watched(torch: Any) -> bool:
-    """Under a mode that looks at every operator (fake tensors, tracing) ours would be seen."""
+    """Whether a mode looks at every operator (fake tensors, tracing): ours would be seen."""
     return of_torch.runs_in_mode()
 
 
 def storages() -> set[int]:
-    """Where our own numbers lie on the cards."""
+    """The storages where our own numbers lie on the cards."""
     return {int(state.numbers.untyped_storage().data_ptr()) for state in _state.devices.values() if state is not None}
 
 
 def places() -> list[Place]:
-    """Where each card was. Reads host memory only: after an error the card answers nothing."""
+    """The place where each card was. Reads host memory only: after an error the card answers nothing."""
     found = []
     for device, state in _state.devices.items():
         if state is None or state.count == 0:

@@ -22,8 +22,8 @@ import traceback
 from pathlib import Path
 
 from vramfit.base import process
+from vramfit.contract import asked, told
 from vramfit.contract import notes as said
-from vramfit.contract import told
 from vramfit.contract.fields import plain
 from vramfit.on_oom import progress_marks
 from vramfit.on_oom.collected import RefusedAllocation, collected
@@ -46,7 +46,7 @@ _state = process.own(_State)
 
 
 def write(moment: RefusedAllocation, number: int) -> None:
-    """At the moment itself, from inside the allocator's call: a job that is killed next has its report."""
+    """Writes at the moment itself, from inside the allocator's call: a job that is killed next has its report."""
     folder = _make_folder(number)
     _state.folders.append(folder)
     (folder / "owners.txt").write_text(owners_text(moment), encoding="utf-8")
@@ -141,7 +141,7 @@ def _finish_oom(error: BaseException) -> None:
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     (folder / "traceback.txt").write_text(text, encoding="utf-8")
     _write_json(folder, collected.moments[-1], error)
-    verdict = _ask_doctor(folder) if os.environ.get("VRAMFIT_ON_OOM") == "doctor" else ""
+    verdict = _ask_doctor(folder) if os.environ.get("VRAMFIT_ON_OOM") == asked.ON_OOM_DOCTOR else ""
     shown = os.path.relpath(folder)
     print(f"vramfit: {verdict + chr(10) + '         ' if verdict else ''}the report is in {shown}/", file=sys.stderr)
 

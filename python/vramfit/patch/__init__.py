@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vramfit import apply
-from vramfit.contract import told
+from vramfit.contract import plans, told
 from vramfit.contract.fields import plain
 
 
@@ -45,7 +45,7 @@ def _write(path: Path) -> None:
     part.replace(path)
 
 
-def make(techniques: list[dict[str, Any]]) -> told.Patch:
+def make(techniques: list[plans.Technique]) -> told.Patch:
     """Each technique in full, or not at all and why."""
     from vramfit.patch.changes import CHANGES
     from vramfit.patch.editing import Editing
@@ -57,12 +57,12 @@ def make(techniques: list[dict[str, Any]]) -> told.Patch:
     left: list[told.UnpatchedTechnique] = []
     if sys.version_info < (3, 11):
         left = [
-            told.UnpatchedTechnique(id=str(one["id"]), reason="places in the source are told by Python 3.11 and later")
+            told.UnpatchedTechnique(id=one.id, reason="places in the source are told by Python 3.11 and later")
             for one in techniques
         ]
         techniques = []
     for options in techniques:
-        name = str(options["id"])
+        name = options.id
         before = editing.remember()
         try:
             CHANGES[name](editing, options)

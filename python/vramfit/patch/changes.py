@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from vramfit.apply.allocator import merged
+from vramfit.contract import plans
 from vramfit.patch import helpers
 from vramfit.patch.editing import Editing, is_within
 from vramfit.patch.loops import change_batch_size, count_parts, draw_through, loops_of, wrap_in_ifs
@@ -20,12 +21,10 @@ from vramfit.patch.places import Line, Place
 from vramfit.patch.source import Source
 from vramfit.patch.source_tree import Span, Unpatchable
 
-Options = dict[str, Any]
 
-
-def micro_batch(editing: Editing, options: Options) -> None:
-    size, ordinals = int(options["micro_batch"]), [int(one) for one in options.get("loaders", [0])]
-    if int(options.get("accumulate", 1)) == 1:
+def micro_batch(editing: Editing, options: plans.MicroBatch) -> None:
+    size, ordinals = options.micro_batch, options.loaders
+    if options.accumulate == 1:
         change_batch_size(editing, ordinals, size)
         return
     known = [editing.places.loaders[one] for one in ordinals if one in editing.places.loaders]
@@ -74,7 +73,7 @@ def _once_a_batch(editing: Editing, source: Source) -> None:
 
 
 def _calls(editing: Editing, kind: str) -> list[Place]:
-    """Without those that a constructor makes: a scheduler's begins with a step of its own."""
+    """The script's calls, without those that a constructor makes: a scheduler's begins with a step of its own."""
     names = {"step", "unscale_", "update", "clip_grad_norm_", "clip_grad_value_"}
     found = []
     for place in editing.places.of(kind):
@@ -85,22 +84,21 @@ def _calls(editing: Editing, kind: str) -> list[Place]:
     return found
 
 
-def batch_size(editing: Editing, options: Options) -> None:
-    change_batch_size(editing, [int(one) for one in options.get("loaders", [0])], int(options["batch_size"]))
+def batch_size(editing: Editing, options: plans.BatchSize) -> None:
+    change_batch_size(editing, options.loaders, options.batch_size)
 
 
-def loader_options(editing: Editing, options: Options) -> None:
+def loader_options(editing: Editing, options: plans.LoaderOptions) -> None:
     for ordinal, loader in editing.places.loaders.items():
         if loader.made is None:
             raise Unpatchable(f"data loader {ordinal} is made by no line of the script's")
         source, call = editing.call(loader.made, "data loaders are made")
-        for name in ("pin_memory", "num_workers"):
-            if name in options:
-                source.add_keyword(call, name, repr(options[name]))
+        for name, value in options.given().items():
+            source.add_keyword(call, name, repr(value))
 
 
-def autocast(editing: Editing, options: Options) -> None:
-    dtype = str(options.get("dtype", "bfloat16"))
+def autocast(editing: Editing, options: plans.Autocast) -> None:
+    dtype = options.dtype
     for source, statements in editing.regions():
         if source.defined() & {"BCELoss", "binary_cross_entropy"} or _speaks_of(source, "BCELoss"):
             raise Unpatchable("autocast refuses binary_cross_entropy, which the plan computes in full precision")
@@ -109,7 +107,7 @@ def autocast(editing: Editing, options: Options) -> None:
         torch = editing.torch_in(source)
         source.wrap(statements[0], statements[-1], f'with {torch}.autocast("cuda", dtype={torch}.{dtype}):')
     _autocast_outside(editing, dtype)
-    if options.get("scaler", dtype == "float16"):
+    if options.is_scaled():
         _scale_losses(editing)
 
 
@@ -155,9 +153,9 @@ def _scale_losses(editing: Editing) -> None:
     editing.add_helper(source, f'\ngrad_scaler = {torch}.amp.GradScaler("cuda")\n', ("grad_scaler",))
 
 
-def checkpoint(editing: Editing, options: Options) -> None:
-    wanted = [str(name) for name in options["modules"]]
-    if options.get("keep"):
+def checkpoint(editing: Editing, options: plans.Checkpoint) -> None:
+    wanted = options.modules
+    if options.keep:
         raise Unpatchable("results that are kept go by PyTorch's selective checkpointing, which takes more than a line")
     if other := [name for name in wanted if "/" in name]:
         raise Unpatchable(f"{other[0]} is of a second model")
@@ -183,14 +181,14 @@ def _change_model(editing: Editing, modules: list[str], call: str) -> Source:
     raise Unpatchable(f"where the optimizer is made, no name of the script's holds {which}")
 
 
-def prune(editing: Editing, options: Options) -> None:
-    sides = ", ".join(str(int(side)) for side in options["sample"])
-    source = _change_model(editing, [], f"take_channels_out({{}}, {options['share']}, ({sides},))")
+def prune(editing: Editing, options: plans.Prune) -> None:
+    sides = ", ".join(str(side) for side in options.sample)
+    source = _change_model(editing, [], f"take_channels_out({{}}, {options.share}, ({sides},))")
     editing.add_helper(source, helpers.FEWER_CHANNELS, helpers.FEWER_CHANNELS_NAMES, ("from typing import Any",))
 
 
-def sparse_embeddings(editing: Editing, options: Options) -> None:
-    if options.get("optimizer"):
+def sparse_embeddings(editing: Editing, options: plans.SparseEmbeddings) -> None:
+    if options.optimizer:
         raise Unpatchable(
             "a second optimizer takes the part of the script's in each of its steps: it stays with the plan"
         )
@@ -203,10 +201,10 @@ def _line_at(editing: Editing, place: Place, depth: int) -> tuple[Source, Line]:
     return editing.source(line), line
 
 
-def offload_activations(editing: Editing, options: Options) -> None:
-    if options.get("modules"):
+def offload_activations(editing: Editing, options: plans.OffloadActivations) -> None:
+    if options.modules:
         raise Unpatchable("of single modules it needs a line around each call of them")
-    least = int(options.get("at_least", 1 << 20))
+    least = options.at_least
     forwards = {place.key(): place for pair in editing.places.regions.values() for place in pair[0]}
     if not forwards:
         raise Unpatchable("no forward pass was seen")
@@ -223,19 +221,19 @@ def offload_activations(editing: Editing, options: Options) -> None:
 _CARRIED = ("params", "lr", "betas", "eps", "weight_decay", "maximize")
 
 
-def optimizer(editing: Editing, options: Options) -> None:
+def optimizer(editing: Editing, options: plans.Optimizer) -> None:
     if not editing.places.optimizers:
         raise Unpatchable("no optimizer was made")
     for found in editing.places.optimizers.values():
         source, call = editing.call(found.made, "the optimizer is made")
         own = _class_of(source, call)
-        name = options.get("name")
+        name = options.name
         if name is not None and "." in str(name):
             raise Unpatchable(f"{name} is of a package that the script does not use")
         if name is not None and str(name) != own:
-            _replace_optimizer(editing, source, call, own, str(name), dict(options.get("options") or {}))
+            _replace_optimizer(editing, source, call, own, str(name), dict(options.options))
             continue
-        for key, value in (options.get("options") or {}).items():
+        for key, value in options.options.items():
             source.add_keyword(call, key, repr(value))
             if key == "fused" and value and _keyword(call, "foreach") is not None:
                 source.add_keyword(call, "foreach", "None")
@@ -276,7 +274,7 @@ def _replace_optimizer(
     source.replace(call, f"{editing.torch_in(source)}.optim.{name}({words})")
 
 
-def no_grad_validation(editing: Editing, options: Options) -> None:
+def no_grad_validation(editing: Editing, options: plans.NoGradValidation) -> None:
     evaluations = editing.places.of("evaluation")
     if not evaluations:
         raise Unpatchable("no evaluation was seen")
@@ -298,7 +296,7 @@ def _trains_in(editing: Editing, source: Source, function: ast.FunctionDef) -> b
     return any(line.file == source.path and first <= line.span.line <= last for line in lines)
 
 
-def zero_grad_set_to_none(editing: Editing, options: Options) -> None:
+def zero_grad_set_to_none(editing: Editing, options: plans.ZeroGradSetToNone) -> None:
     places = editing.places.of("gradients_kept")
     if not places:
         raise Unpatchable("no zero_grad(set_to_none=False) was seen")
@@ -310,8 +308,8 @@ def zero_grad_set_to_none(editing: Editing, options: Options) -> None:
             source.add_keyword(call, "set_to_none", "True")
 
 
-def empty_cache(editing: Editing, options: Options) -> None:
-    for phase in options.get("before", ["validate"]):
+def empty_cache(editing: Editing, options: plans.EmptyCache) -> None:
+    for phase in options.before:
         if phase not in ("train", "validate"):
             raise Unpatchable(f"where the phase {phase} begins is no loop of the script's")
         loops = loops_of(editing, [n for n, one in editing.places.loaders.items() if one.trained == (phase == "train")])
@@ -321,7 +319,7 @@ def empty_cache(editing: Editing, options: Options) -> None:
             source.insert_before(loop, f"{editing.torch_in(source)}.cuda.empty_cache()")
 
 
-def gather_on_cpu(editing: Editing, options: Options) -> None:
+def gather_on_cpu(editing: Editing, options: plans.GatherOnCpu) -> None:
     if editing.places.gathered is None:
         raise Unpatchable("no list that gathers was seen")
     name, where, is_tensors = editing.places.gathered
@@ -341,18 +339,18 @@ def gather_on_cpu(editing: Editing, options: Options) -> None:
     raise Unpatchable(f"{where} is no {name}.append() of a tensor")
 
 
-def allocator(editing: Editing, options: Options) -> None:
+def allocator(editing: Editing, options: plans.Allocator) -> None:
     path = next((place.stack[0].file for place in editing.places.of("backward") + editing.places.of("evaluation")), "")
     if not path:
         raise Unpatchable("neither training nor evaluation was seen")
     source = editing.source(Line(path, "", Span(1, 0, 1, 0), 0))
-    conf = merged("", str(options["conf"]))
+    conf = merged("", options.conf)
     source.put_first("import os", "", f'os.environ["PYTORCH_CUDA_ALLOC_CONF"] = {json.dumps(conf)}')
 
 
-def resize_input(editing: Editing, options: Options) -> None:
+def resize_input(editing: Editing, options: plans.ResizeInput) -> None:
     ordinals = list(editing.places.loaders)
-    for source in draw_through(editing, ordinals, f"scaled({{}}, {options['scale']})"):
+    for source in draw_through(editing, ordinals, f"scaled({{}}, {options.scale})"):
         names = ("scaled", "scaled_side", "image_sides", "rescale", "rescale_image")
         editing.add_helper(source, helpers.SCALED, names)
 
@@ -360,6 +358,7 @@ def resize_input(editing: Editing, options: Options) -> None:
 _WHY_NOT = MappingProxyType(
     {
         "chunked_loss": "a loss in chunks takes a backward pass of its own",
+        "split_forward": "each part of a batch runs again within the backward pass",
         "offload_optimizer": "the optimizer's state moves within each of its steps",
         "release_gradients": "updates within the backward pass take hooks on every parameter",
         "half_evaluation": "weights and results change their type around each evaluation",
@@ -376,14 +375,14 @@ _WHY_NOT = MappingProxyType(
 )
 
 
-def _refuse(why: str) -> Callable[[Editing, Options], None]:
-    def refuse(editing: Editing, options: Options) -> None:
+def _refuse(why: str) -> Callable[[Editing, Any], None]:
+    def refuse(editing: Editing, options: Any) -> None:
         raise Unpatchable(f"{why}: it stays with the plan")
 
     return refuse
 
 
-CHANGES: Mapping[str, Callable[[Editing, Options], None]] = MappingProxyType(
+CHANGES: Mapping[str, Callable[[Editing, Any], None]] = MappingProxyType(
     {
         "micro_batch": micro_batch,
         "batch_size": batch_size,

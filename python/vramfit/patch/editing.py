@@ -41,7 +41,7 @@ class Editing:
         return self.sources[line.file]
 
     def files(self) -> set[str]:
-        """Of all places that were seen."""
+        """The files of all places that were seen."""
         seen = [place for places in self.places.seen.values() for place in places.values()]
         fetched = [place for loader in self.places.loaders.values() for place in loader.fetched.values()]
         return {line.file for place in (*seen, *fetched) for line in place.stack}
@@ -70,7 +70,7 @@ class Editing:
         return "torch"
 
     def add_helper(self, source: Source, text: str, names: tuple[str, ...], imports: tuple[str, ...] = ()) -> None:
-        """Once in a file. Its names have to be free there."""
+        """Adds it once in a file. Its names have to be free there."""
         if names[0] in source.helpers:
             return
         taken = [name for name in names if name in source.defined()]

@@ -62,7 +62,7 @@ def here(frame: FrameType | None = None) -> Place | None:
 
 
 def _span(frame: FrameType) -> Span | None:
-    """Of what runs in this frame. Python tells it from 3.11 on."""
+    """The span of what runs in this frame. Python tells it from 3.11 on."""
     positions = getattr(frame.f_code, "co_positions", None)
     if positions is None or frame.f_lasti < 0:
         return None
@@ -74,7 +74,7 @@ def _span(frame: FrameType) -> Span | None:
 
 @dataclass
 class LoaderPlace:
-    """Of one data loader, by its ordinal."""
+    """The places of one data loader, which is known by its ordinal."""
 
     made: Place | None = None
     fetched: dict[tuple[Any, ...], Place] = field(default_factory=dict)

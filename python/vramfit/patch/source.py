@@ -69,7 +69,7 @@ class Source(SourceTree):
         self._edit(at, at, f", {name}={value}")
 
     def _after_parentheses(self, node: ast.expr) -> tuple[int, int]:
-        """Behind an argument, and behind parentheses around it, of which the tree tells nothing."""
+        """The position behind an argument, and behind parentheses around it, of which the tree tells nothing."""
         line, column = self._position(node.end_lineno, node.end_col_offset)  # type: ignore[arg-type]
         call = self._parents[node][0]
         while not isinstance(call, ast.Call):
@@ -118,7 +118,7 @@ class Source(SourceTree):
         self.helpers[name] = text
 
     def put_first(self, *lines: str) -> None:
-        """Before anything else but the file's own text and `__future__`."""
+        """Puts lines before anything else but the file's own text and `__future__`."""
         self._first.extend(line for line in lines if line not in self._first)
 
     def wrap(self, first: ast.stmt, last: ast.stmt, header: str) -> None:
@@ -239,7 +239,7 @@ class Source(SourceTree):
         return found
 
     def diff(self, shown_as: str) -> str:
-        """As `git diff` writes it and `patch -p1` reads it."""
+        """The change as `git diff` writes it and `patch -p1` reads it."""
         old, new = self.lines, self.patched().splitlines(keepends=True)
         parts = []
         for line in difflib.unified_diff(old, new, f"a/{shown_as}", f"b/{shown_as}"):

@@ -15,7 +15,7 @@ class Unpatchable(Exception):
 
 @dataclass(frozen=True)
 class Span:
-    """Of running code, as Python tells it: lines from 1, columns in bytes of UTF-8 from 0."""
+    """The span of running code, as Python tells it: lines from 1, columns in bytes of UTF-8 from 0."""
 
     line: int
     column: int
@@ -115,7 +115,7 @@ class SourceTree:
         return self._parents[statement]
 
     def blocks_around(self, statement: ast.stmt) -> Iterator[Block]:
-        """From the innermost to the module, within its function."""
+        """The blocks from the innermost to the module, within its function."""
         node: ast.AST = statement
         while node in self._parents:
             parent = self._parents[node]

@@ -20,7 +20,7 @@ class Gone(NamedTuple):
 
 
 def nothing(*_: Any, **__: Any) -> None:
-    """In place of a function that is gone."""
+    """Stands in place of a function that is gone."""
 
 
 def _owner_of(path: str) -> Any:
@@ -102,7 +102,7 @@ class Name(Private):
         return self.get()(*args, **kwargs)
 
     def replace(self, value: Any) -> None:
-        """Where it is; nothing is put where it is gone."""
+        """Replaces it where it is; nothing is put where it is gone."""
         for path in self.paths:
             if self._is_at(path):
                 setattr(_owner_of(path), _last_of(path), value)
@@ -186,7 +186,7 @@ class Symbol(Private):
         self._file, self._symbols = file, symbols
 
     def address(self) -> int | None:
-        """Where it was loaded."""
+        """The address where it was loaded."""
         folder = os.path.dirname(str(sys.modules["torch"].__file__))
         try:
             library = ctypes.CDLL(os.path.join(folder, "lib", self._file), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
@@ -217,13 +217,13 @@ def _speaks_of(code: CodeType, name: str) -> bool:
 
 
 def late_modules_of(names: ModuleType) -> list[str]:
-    """Of a file of this package, those that are imported after its library says that it is READY."""
+    """The modules with names of this file that are imported after its library says that it is READY."""
     late = [each for each in vars(names).values() if isinstance(each, Private) and each.later]
     return sorted({path.partition(":")[0] for each in late for path in each.paths})
 
 
 def need(*names: Private) -> None:
-    """Where a hook could not do without any of these: it is then not installed at all."""
+    """Raises where one is gone: a hook that can't do without any of these is not installed at all."""
     gone = [each.name for each in names if each.is_gone()]
     if gone:
         raise LookupError(f"{', '.join(gone)}: gone from this release")
@@ -239,8 +239,8 @@ def _names_in(names: ModuleType) -> Iterator[Private]:
 
 
 def find_gone(names: ModuleType, finished: str = "") -> Iterator[Gone]:
-    """Of a file of this package, those that the library of this process has not; with `finished`, a module that was
-    executed just now, of those alone that have their module by now."""
+    """The names in a file of this package that the library of this process has not. With `finished`, a module that was
+    executed just now, only those that have their module by now."""
     library = names.LIBRARY
     version = str(getattr(sys.modules.get(library), "__version__", "")) or sys.version.split()[0]
     for each in _names_in(names):
@@ -256,7 +256,7 @@ def packages_of(names: ModuleType) -> list[str]:
 
 
 def find_moved(names: ModuleType, package: ModuleType) -> Iterator[Gone]:
-    """Of a package that was imported just now: names whose module it has no file for. Whoever waited for that module's
+    """The names whose module a package that was imported just now has no file for. Whoever waited for that module's
     import would wait for ever."""
     version = str(getattr(package, "__version__", "")) or "of an unknown version"
     for each in _names_in(names):
@@ -267,7 +267,7 @@ def find_moved(names: ModuleType, package: ModuleType) -> Iterator[Gone]:
 
 
 def _is_shipped(module: str, package: ModuleType) -> bool:
-    """Asked of the files, for the import system would import all packages around it. Loaders that know no files are
+    """Asks the files, for the import system would import all packages around it. Loaders that know no files are
     believed."""
     if module in sys.modules:
         return True

@@ -12,7 +12,7 @@ READY: tuple[str, ...] = ()
 
 
 def names_of(text: str) -> frozenset[str]:
-    """As the dispatcher names them."""
+    """The operators' names as the dispatcher spells them."""
     return frozenset("aten::" + name for name in text.split())
 
 

@@ -12,6 +12,10 @@ context = Name(
     "how much of the card TensorFlow used is not told",
     lambda: None,
 )
+devices = Attribute(
+    "tensorflow.python.eager.context:Context.list_logical_devices",
+    "how much of the card TensorFlow used is not told",
+)
 is_initialized = Attribute(
     "tensorflow.python.eager.context:Context._initialized",
     "how much of the card TensorFlow used is not told",

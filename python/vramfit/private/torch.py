@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from vramfit.private.names import Argument, Attribute, Module, Name, Symbol, nothing
 
@@ -63,6 +63,7 @@ lazy_tensor = Name("torch.nn.parameter:UninitializedTensorMixin", "lazy modules 
 step_hook = Name(
     "torch.optim:Optimizer.profile_hook_step", "steps of optimizers are not seen by a plan", lambda function: function
 )
+step_is_hooked = Attribute("torch.optim:Optimizer.hooked", "hooks of an optimizer's step run for each of its turns")
 writes = Attribute("torch:Tensor._version", "averages of weights are not told from copies that are never written")
 backward_hooks = Attribute("torch:Tensor._backward_hooks", "hooks on gradients are not seen by a plan's techniques")
 values_of_sparse = Attribute("torch:Tensor._values", "sparse gradients are not looked at for overflows")
@@ -98,9 +99,17 @@ local_tensor = Attribute(
 lazy_methods = Name(
     "torch.nn.parameter:UninitializedTensorMixin._allowed_methods", "modules that are lazy can't be moved", None
 )
-storage_reference = Name(
-    "torch.multiprocessing.reductions:StorageWeakRef", "what holds a copy's memory is not followed"
-)
+_COPY = "what holds a copy's memory is not followed"
+storage_reference = Name("torch.multiprocessing.reductions:StorageWeakRef", _COPY)
+storage_number = Attribute("torch.multiprocessing.reductions:StorageWeakRef.cdata", _COPY)
+_expired = Attribute("torch.multiprocessing.reductions:StorageWeakRef.expired", _COPY)
+
+
+def has_expired(reference: Any) -> bool:
+    """Whether a `storage_reference` leads to nothing any more; one that can't be asked does not either."""
+    asked = _expired.of(reference)
+    return asked is None or bool(asked())
+
 
 # -- modes, and functions that are stood in for
 
@@ -117,7 +126,7 @@ function_depth = Name("torch._C:_len_torch_function_stack", "modes of the script
 running_mode = Name("torch._C:_get_dispatch_mode", "values are followed while a compiler traces", nothing)
 mode_keys = Name("torch._C:_TorchDispatchModeKey", "values are followed while a compiler traces")
 key_set = Name("torch._C:DispatchKeySet", "values are not followed")
-dispatch_key = Name("torch._C:DispatchKey", "values are not followed")
+dispatch_key = Name("torch._C:DispatchKey.CUDA", "values are not followed")
 _SEEN = "where values are followed or computed some operators and derivatives take more memory than without"
 MODES_OF_THREADS = tuple(  # what virtual_gpu/preload/dispatch_modes.cc stands before, and asks
     Symbol(f"c10::{name}", "libc10.so", (symbol,), _SEEN)
@@ -175,7 +184,7 @@ def runs_in_mode() -> bool:
 
 
 def runs_in_mode_of_others(own: type[Any]) -> bool:
-    """As above, but modes of class `own` do not count: they leave alone whatever is not on a card."""
+    """The same as above, but modes of class `own` do not count: they leave alone whatever is not on a card."""
     dispatches, functions = _depths()
     at = mode_at.get()
     return bool(functions()) or any(at is None or not isinstance(at(i), own) for i in range(dispatches()))
@@ -184,11 +193,49 @@ def runs_in_mode_of_others(own: type[Any]) -> bool:
 # -- operators
 
 overload = Name("torch._ops:OpOverload", "values are not followed, nor operators watched", type(None))
-schema = Attribute("torch._ops:OpOverload._schema", "operators have no names")
+_schema = Attribute("torch._ops:OpOverload._schema", "operators have no names")
+_schema_name = Attribute("torch._C:FunctionSchema.name", "operators have no names")
+_schema_arguments = Attribute("torch._C:FunctionSchema.arguments", "what operators write in place is not known")
+_schema_returns = Attribute("torch._C:FunctionSchema.returns", "operators over lists are computed at once")
+_argument_name = Attribute("torch._C:Argument.name", "what operators write in place is not known")
+_argument_alias = Attribute("torch._C:Argument.alias_info", "what operators write in place is not known")
+_alias_is_write = Attribute("torch._C:_AliasInfo.is_write", "what operators write in place is not known")
+_argument_default = Attribute("torch._C:Argument.default_value", "values that choose are followed without defaults")
+namespace = Attribute("torch._ops:OpOverload.namespace", "a module that talks to other ranks is run again under a plan")
+redispatch = Attribute("torch._ops:OpOverload.redispatch", "operators are not followed within")
 overload_name = Attribute("torch._ops:OpOverload._overloadname", "operators that fill with a tensor are not computed")
 _is_view = Attribute("torch._ops:OpOverload.is_view", "views are known by what their schema says of aliases")
 decompose = Attribute("torch._ops:OpOverload.decompose", "operators made of others are not computed in inference mode")
 packet = Attribute("torch._ops:OpOverload._overloadpacket", "a model's operators have no work to do")
+
+
+SCHEMA = (_schema, _schema_name, _schema_arguments, _argument_name, _argument_alias, _alias_is_write)
+
+
+class SchemaArgument(NamedTuple):
+    name: str
+    is_alias: bool  # the result may show its memory
+    is_written: bool
+    default: Any
+
+
+def _argument(told: Any) -> SchemaArgument:
+    alias = _argument_alias.of(told)
+    is_written = alias is not None and bool(_alias_is_write.of(alias, False))
+    return SchemaArgument(_argument_name.of(told, ""), alias is not None, is_written, _argument_default.of(told))
+
+
+def arguments_of(operator: Any) -> list[SchemaArgument]:
+    return [_argument(told) for told in _schema_arguments.of(_schema.of(operator), ())]
+
+
+def name_of(operator: Any) -> str:
+    """With its namespace, "aten::add_"."""
+    return str(_schema_name.of(_schema.of(operator), ""))
+
+
+def returns_something(operator: Any) -> bool:
+    return bool(_schema_returns.of(_schema.of(operator), True))
 
 
 def is_view(operator: Any) -> bool:
@@ -196,9 +243,8 @@ def is_view(operator: Any) -> bool:
     told = _is_view.of(operator)
     if told is not None:
         return bool(told)
-    arguments = getattr(schema.of(operator), "arguments", ())
-    aliases = [each.alias_info for each in arguments if each.alias_info is not None]
-    return bool(aliases) and not any(each.is_write for each in aliases)
+    aliases = [each for each in arguments_of(operator) if each.is_alias]
+    return bool(aliases) and not any(each.is_written for each in aliases)
 
 
 flop_formulas = Name("torch.utils.flop_counter:flop_registry", "a model's operators have no work to do", later=True)
@@ -285,6 +331,8 @@ generated_files = Name(
     "torch.distributed.nn.jit.instantiator:_FILE_PREFIX", "files that PyTorch makes are the script's own", later=True
 )
 KEPT_DIRECT = "__dynamo_disable"  # where torch._compile keeps a function that it calls past the compiler
-compiler_callbacks = Name(
-    "torch._dynamo.callback:callback_handler", "reads of values in compiled code are not noticed", later=True
-)
+_READS_UNNOTICED = "reads of values in compiled code are not noticed"
+_CALLBACKS = "torch._dynamo.callback:CompilationCallbackHandler"
+compiler_callbacks = Name("torch._dynamo.callback:callback_handler", _READS_UNNOTICED, later=True)
+on_compile_start = Attribute(f"{_CALLBACKS}.register_start_callback", _READS_UNNOTICED, later=True)
+on_compile_end = Attribute(f"{_CALLBACKS}.register_end_callback", _READS_UNNOTICED, later=True)

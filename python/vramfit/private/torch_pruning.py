@@ -19,6 +19,7 @@ nodes = Attribute(f"{DEPENDENCY}:DependencyGraph.module2node", _NOTHING_TAKEN)
 layer = Attribute(f"{DEPENDENCY}:Node.module", _NOTHING_TAKEN)
 before = Attribute(f"{DEPENDENCY}:Node.inputs", _NOTHING_TAKEN)
 after = Attribute(f"{DEPENDENCY}:Node.outputs", _NOTHING_TAKEN)
+channels = Attribute("torch_pruning._helpers:GroupItem.idxs", _NOTHING_TAKEN)
 
 
 def layers_to_leave(pruner: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from vramfit import values
 from vramfit.base import process
+from vramfit.contract import asked
 from vramfit.observe import loaders, repeat
 from vramfit.observe.loaders import Pass
 
@@ -63,7 +64,7 @@ def instead(this_pass: Pass) -> Any:
     if not this_pass.in_full or loaders.is_split(this_pass.loader) or loaders.length_of(this_pass.loader) is None:
         return None
     known = _state.seen.get(this_pass.ordinal)
-    if known is None or known.outline is None or known.count < _ENOUGH_IN_FULL or values.policy() != "zeros":
+    if known is None or known.outline is None or known.count < _ENOUGH_IN_FULL or values.policy() != asked.VALUES_ZEROS:
         return None
     waited = this_pass.reading_seconds > _WAITING * (time.monotonic() - this_pass.began)
     if not waited or not this_pass.all_alike or known.spared + 1 >= _READ_EVERY:
@@ -78,7 +79,7 @@ def stand_in(this_pass: Pass) -> Any:
     if loaders.length_of(this_pass.loader) is None:
         return None
     known = _state.seen.get(this_pass.ordinal)
-    if known is None or known.outline is None or known.count < _ENOUGH or values.policy() != "zeros":
+    if known is None or known.outline is None or known.count < _ENOUGH or values.policy() != asked.VALUES_ZEROS:
         return None
     if known.spared + 1 >= _READ_EVERY:
         return None

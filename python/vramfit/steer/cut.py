@@ -33,6 +33,7 @@ from typing import Any
 
 from vramfit.base import events, garbage, notes, process, ranks, recorder
 from vramfit.base.stop import RunComplete
+from vramfit.contract import asked
 from vramfit.contract import notes as said
 from vramfit.observe import loaders, training_loaders
 from vramfit.observe.loaders import Pass
@@ -60,9 +61,9 @@ class Cutter:
 
     def begin(self) -> None:
         """Afresh, as the environment says now."""
-        self.mode = os.environ.get("VRAMFIT_STEPS", "auto").strip() or "auto"
+        self.mode = os.environ.get("VRAMFIT_STEPS", "").strip() or asked.STEPS_AUTO
         self.batches = int(self.mode) if self.mode.isdigit() and int(self.mode) > 0 else None
-        self.automatic = self.mode in ("auto", "quick")
+        self.automatic = self.mode in (asked.STEPS_AUTO, asked.STEPS_QUICK)
         self.paused = 0  # inside a trainer that is cut by its own means
         self.trainer_ends = False  # it ends by itself once the budget to run on is used
         self.rounds = 0  # completed
@@ -74,7 +75,7 @@ class Cutter:
         self.loose_steps = LooseSteps()
         self.idle_calls = IdleCalls()
         self.noted: set[tuple[str, int]] = set()
-        self.whole_evaluation = os.environ.get("VRAMFIT_EVALUATION") == "whole"
+        self.whole_evaluation = os.environ.get("VRAMFIT_EVALUATION") == asked.EVALUATION_WHOLE
         self.levels: tuple[Pass | None, list[int]] = (None, [])  # allocated before each batch of a pass
         self.after_cut_evaluation = False  # an evaluation was cut, and no training came since
         self.budget = Budget()
@@ -106,7 +107,7 @@ class Cutter:
         for this_pass in [] if self.paused else loaders.open_passes():
             if not this_pass.endless and not this_pass.by_hand:
                 this_pass.wanted = this_pass.delivered
-        if self.mode == "auto" and ranks.count() == 1:
+        if self.mode == asked.STEPS_AUTO and ranks.count() == 1:
             self.coasting_since = time.monotonic()
         else:
             self.last_round = True
@@ -153,7 +154,7 @@ class Cutter:
     def may_count_on(self) -> bool:
         """Past the budget, in a run that has one, while there is time."""
         is_past = self.budget.is_wanted and not self.budget.whole and not self.budget.is_over()
-        return is_past and self.mode == "auto" and ranks.count() == 1
+        return is_past and self.mode == asked.STEPS_AUTO and ranks.count() == 1
 
     def _counts_on(self, kind: str, key: Any = None, this_pass: Pass | None = None) -> bool:
         """Past the budget: whether a loop was moved on to what it has not done yet, and goes on for that."""
@@ -182,7 +183,7 @@ class Cutter:
         self._tell_cut(this_pass)
 
     def _wanted(self, this_pass: Pass) -> int:
-        # An evaluation that a loop was counted on to may be one of a kind that was not seen before.
+        # Past rounds that were left out, an evaluation may be of a kind that was not seen before.
         is_new = counting_on.counting.has_moved and not training_loaders.looks_like_one(this_pass)
         if self.coasting_since is not None and not is_new:
             return 1
@@ -231,7 +232,9 @@ class Cutter:
                 gathering.tell(this_pass, _OTHER_BATCHES, min(growths), length)
 
     def batch_read(self, this_pass: Pass, batch: Any) -> None:
-        if self.mode == "auto" and (not self.paused or self.in_full) and ranks.count() == 1:  # else nothing coasts
+        if (
+            self.mode == asked.STEPS_AUTO and (not self.paused or self.in_full) and ranks.count() == 1
+        ):  # else nothing coasts
             alike.learn(this_pass, batch)
 
     def after_pass(self, this_pass: Pass) -> None:
@@ -266,7 +269,7 @@ class Cutter:
     # -- rounds
 
     def begin_round(self) -> None:
-        """At a safe point, before training goes on. Ends the run when the last round brought nothing new."""
+        """Called at a safe point, before training goes on. Ends the run when the last round brought nothing new."""
         if self.in_full:
             return
         if self.last_round:
@@ -294,7 +297,7 @@ class Cutter:
                     f"what the script does after its training loop was not reached"
                 )
         elif steady and (
-            self.mode == "quick" or ranks.count() > 1
+            self.mode == asked.STEPS_QUICK or ranks.count() > 1
         ):  # coasting is timed, and ranks have no common clock
             self.stop(f"memory was steady after {self.rounds} rounds of training and evaluation")
         elif steady:

@@ -54,8 +54,8 @@ def _shortened(text: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Of an error that a loader's worker sent, what it was and where: its whole traceback stands in the script's own
-    output."""
+    """The error's message. If a loader's worker sent it, what it was and where: its whole traceback stands in the
+    script's own output."""
     text = str(error)
     head, mark, trace = text.partition("\nOriginal Traceback (most recent call last):\n")
     if not mark:
@@ -175,7 +175,7 @@ _watch = process.own(_Watch)
 
 
 def watch_uncaught() -> None:
-    """Once, whichever framework is imported first."""
+    """Begins once, whichever framework is imported first."""
     if _watch.begun:
         return
     _watch.begun = True

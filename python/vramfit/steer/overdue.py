@@ -43,7 +43,7 @@ _state = process.own(_State)
 
 
 def watch(is_overdue: Callable[[], bool], end: Callable[[], None]) -> None:
-    """From here on, once. `end` is called in the main thread; it raises RunComplete."""
+    """Watches from here on, and begins once. `end` is called in the main thread; it raises RunComplete."""
     if _state.watched:
         return
     _state.watched, _state.ended, _state.leaving, _state.is_called = True, False, False, False

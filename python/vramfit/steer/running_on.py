@@ -23,6 +23,7 @@ from pathlib import Path
 
 from vramfit.base import ranks
 from vramfit.base.own_time import Stopwatch
+from vramfit.contract import told
 
 _SHARE_IN_FULL = 0.8  # of the seconds; the rest is for what comes after the loops
 _SO_FAR_COUNT = 8  # batches and steps, and the seconds, after which there is an answer so far
@@ -100,7 +101,7 @@ class Budget:
         self.told_so_far = True
         folder = os.environ.get("VRAMFIT_RUN_DIR")
         if folder:
-            Path(folder, "so_far").touch()
+            Path(folder, told.SO_FAR_FILE).touch()
 
     def is_over(self) -> bool:
         """The seconds for what comes after the loops are used too."""

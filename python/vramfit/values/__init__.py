@@ -19,7 +19,9 @@ from types import ModuleType
 from typing import Any
 
 from vramfit.base import importing, notes, process
+from vramfit.contract import asked
 from vramfit.contract import notes as said
+from vramfit.contract.functions import bind, find_virtual_gpu
 from vramfit.private import python as of_python
 from vramfit.private import torch as of_torch
 
@@ -28,7 +30,8 @@ _COMPILE_NOTE = "torch.compile was switched off: compiled kernels cannot be run 
 
 def policy() -> str:
     """`zeros`, `tracked` or `cpu`; on a real card there is nothing to compute."""
-    return "zeros" if os.environ.get("VRAMFIT_REAL") == "1" else os.environ.get("VRAMFIT_VALUES") or "zeros"
+    is_real = os.environ.get("VRAMFIT_REAL") == "1"
+    return asked.VALUES_ZEROS if is_real else os.environ.get("VRAMFIT_VALUES") or asked.VALUES_ZEROS
 
 
 class _State:
@@ -47,7 +50,7 @@ def install(torch: ModuleType) -> None:
     if _state.installed:
         return
     _state.installed = True
-    if policy() == "tracked":
+    if policy() == asked.VALUES_TRACKED:
         _track()
         return
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
@@ -65,7 +68,7 @@ def join_rows(torch: ModuleType) -> None:
 
 def keep_objects(torch: ModuleType) -> None:
     """Under either policy the object collectives of torch.distributed keep their contents."""
-    if policy() == "zeros":
+    if policy() == asked.VALUES_ZEROS:
         from vramfit.values import objects
 
         objects.install(torch)
@@ -89,10 +92,9 @@ def _exact() -> Any:
 
 
 def _track() -> None:
-    from vramfit.values.tracked import states
-
-    if states.find_library() is None:
+    if find_virtual_gpu() is None:
         return
+    from vramfit.values.tracked import states
     from vramfit.values.tracked.mode import TrackedValues
 
     states.begin()
@@ -126,10 +128,12 @@ def _enter(make: Callable[[], Any]) -> None:
 def _hide_from_operators(mode: Any) -> None:
     """`mode`, which this thread has entered: operators and derivatives take the memory that they take without it
     (virtual_gpu/preload/dispatch_modes.cc)."""
-    hide = getattr(ctypes.PyDLL(None), "vramfit_own_dispatch_mode", None)
-    if hide is None or any(each.is_gone() for each in of_torch.MODES_OF_THREADS):
+    try:
+        hide = bind(ctypes.PyDLL(None), "vramfit_own_dispatch_mode")
+    except AttributeError:
         return
-    hide.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    if any(each.is_gone() for each in of_torch.MODES_OF_THREADS):
+        return
     if not hide(id(mode), id(type(mode))):
         notes.layout_unknown("the stack of dispatch modes", of_torch.MODES_OF_THREADS[0].lost)
 

@@ -8,7 +8,6 @@ answer to. What a truth value means (eig reads whether there were errors afterwa
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 
 from vramfit.base import process
+from vramfit.contract.functions import bind, find_virtual_gpu
 
 _MOST = 1 << 16  # as many truth values are answered for an operator
 
@@ -24,17 +24,11 @@ class _Card:
     """The virtual GPU's side, where this process has one."""
 
     def __init__(self) -> None:
-        self.is_there = False
-        for name in (None, "libvramfit_virtual_gpu.so"):
-            try:
-                library = ctypes.CDLL(name)
-                self.reads, self.answer = library.vramfit_gpu_truth_reads, library.vramfit_gpu_answer_truths
-            except (OSError, AttributeError):
-                continue
-            self.reads.restype = ctypes.c_uint64
-            self.answer.argtypes, self.answer.restype = [ctypes.c_uint64], None
-            self.is_there = True
-            return
+        library = find_virtual_gpu()
+        self.is_there = library is not None
+        if library is not None:
+            self.reads = bind(library, "vramfit_gpu_truth_reads")
+            self.answer = bind(library, "vramfit_gpu_answer_truths")
 
 
 class _State:

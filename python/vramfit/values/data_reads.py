@@ -12,7 +12,6 @@ At the first such read the job is run again with tracked values (restart.py), wh
 from __future__ import annotations
 
 import atexit
-import ctypes
 import functools
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from typing import Any
 
 from vramfit.base import notes, process
 from vramfit.contract import notes as said
+from vramfit.contract.functions import bind, find_virtual_gpu
 from vramfit.private import torch as of_torch
 from vramfit.values import checks, no_sequence, restart, steering
 from vramfit.values.standing_in import keep_scriptable
@@ -79,14 +79,8 @@ _state = process.own(_State)
 def _find_counter(kind: str) -> Callable[[], int] | None:
     """How often device memory that no host copy wrote was read back: `unknown`, or `device` for a few bytes; `small`
     for a few bytes whoever wrote them. None where there is no virtual GPU."""
-    for name in (None, "libvramfit_virtual_gpu.so"):
-        try:
-            counter = getattr(ctypes.CDLL(name), f"vramfit_gpu_{kind}_reads")
-        except (OSError, AttributeError):
-            continue
-        counter.restype = ctypes.c_uint64
-        return counter
-    return None
+    library = find_virtual_gpu()
+    return bind(library, f"vramfit_gpu_{kind}_reads") if library is not None else None
 
 
 def has_read() -> bool:
@@ -138,7 +132,7 @@ def _replace(place: Any, name: str, replacement: Any) -> None:
 
 
 def stop() -> None:
-    """For good: values are followed from here on."""
+    """Stops for good: values are followed from here on."""
     _state.watches = False
     put_back()
 
@@ -174,10 +168,10 @@ def _unpatched_while_tracing(
 
     def register() -> bool:
         handler = of_torch.compiler_callbacks.get()
-        if handler is None:
+        if handler is None or not (of_torch.on_compile_start.is_in(handler) and of_torch.on_compile_end.is_in(handler)):
             return False
-        handler.register_start_callback(begin)
-        handler.register_end_callback(end)
+        of_torch.on_compile_start.of(handler)(begin)
+        of_torch.on_compile_end.of(handler)(end)
         return True
 
     @functools.wraps(compiler)
@@ -225,8 +219,8 @@ def _watched(
 def _watched_copy(
     torch: ModuleType, counter: Callable[[], int], few: Callable[[], int], original: Any, name: str
 ) -> Any:
-    """Copies to the host. Of what is copied, truth values and single whole numbers steer: a flag may go to pinned
-    memory in one step and looked at in the next."""
+    """Copies to the host. Truth values and single whole numbers that are copied steer: a flag may go to pinned memory
+    in one step and looked at in the next."""
     plain = (torch.Tensor, torch.nn.Parameter)
 
     @functools.wraps(original)

@@ -40,8 +40,8 @@ def _elements(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
 def written_by(operator: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
     """The tensors that an operator writes in place, as its schema has it."""
     found: list[torch.Tensor] = []
-    for position, argument in enumerate(of_torch.schema.of(operator).arguments):
-        if argument.alias_info is None or not argument.alias_info.is_write:
+    for position, argument in enumerate(of_torch.arguments_of(operator)):
+        if not argument.is_written:
             continue
         value = args[position] if position < len(args) else kwargs.get(argument.name)
         found.extend(leaf for leaf in of_torch.flatten_tree(value)[0] if isinstance(leaf, torch.Tensor))

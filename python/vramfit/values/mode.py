@@ -19,7 +19,7 @@ from vramfit.values import checks, randomness, sparse_rows
 from vramfit.values.kernels import KERNELS
 from vramfit.values.memory import is_plain, over_same_bytes, written_by
 
-need(of_torch.overload, of_torch.schema, of_torch.dispatch_mode)
+need(of_torch.overload, *of_torch.SCHEMA, of_torch.dispatch_mode)
 need(of_torch.flatten_tree, of_torch.unflatten_tree, of_torch.map_tree)
 
 
@@ -62,7 +62,7 @@ class CpuValues(TorchDispatchMode):
         if composite.is_composite(operator):
             return composite.take_apart(self, operator, args, kwargs)
         leaves = tree_flatten((args, kwargs))[0]
-        name = of_torch.schema.of(operator).name
+        name = of_torch.name_of(operator)
         if not _is_on_card(leaves) or of_torch.is_view(operator) or name in _NO_VALUES:
             return operator(*args, **kwargs)
         if not all(is_plain(leaf) for leaf in leaves if isinstance(leaf, Tensor)):
@@ -84,7 +84,7 @@ class CpuValues(TorchDispatchMode):
         processor's caches, where all weights would be gigabytes of new memory in every operator. What is written in
         place comes before the card's own run, which may copy real bytes, but the same."""
         entries = [entry_of(operator, args, kwargs, number, len(args[0])) for number in range(len(args[0]))]
-        is_in_place = not of_torch.schema.of(operator).returns
+        is_in_place = not of_torch.returns_something(operator)
         result = None if is_in_place else operator(*args, **kwargs)
         for number, (own, named) in enumerate(entries):
             twice = Twice(operator, name, own, named, self.put)
@@ -184,7 +184,7 @@ class Twice:
         return None if isinstance(leaf, torch.Generator) else leaf
 
     def _on_host_in_float(self, leaf: Any) -> Any:
-        """For operators that the CPU lacks in half precision."""
+        """Converts for operators that the CPU lacks in half precision."""
         if _is_half(leaf) and isinstance(leaf, Tensor) and id(leaf) in self.written:
             self.written[id(leaf)] = self.written[id(leaf)].float()
             return self.written[id(leaf)]
@@ -248,7 +248,7 @@ def entry_of(operator: Operator, args: Any, kwargs: Any, number: int, of: int) -
         is_list = isinstance(value, (list, tuple)) and len(value) == of
         return value[number : number + 1] if is_list or name == "scalars" and isinstance(value, Tensor) else value
 
-    names = [argument.name for argument in of_torch.schema.of(operator).arguments]
+    names = [argument.name for argument in of_torch.arguments_of(operator)]
     return tuple(one(name, value) for name, value in zip(names, args)), {n: one(n, v) for n, v in kwargs.items()}
 
 
@@ -293,7 +293,7 @@ _state = process.own(_State)
 
 
 def _say_inexact(name: str, why: str) -> None:
-    """Once per operator: its results keep whatever bytes were there."""
+    """Says it once per operator: its results keep whatever bytes were there."""
     if name not in _state.inexact:
         _state.inexact.add(name)
         notes.note(said.Values(text=f"{name} was not run on the CPU, its values are not exact: {why}"))

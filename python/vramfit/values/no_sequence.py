@@ -19,7 +19,7 @@ def is_possible() -> bool:
 
 
 def restore(tensor: Any) -> None:
-    """After `__getitem__` and `__setitem__` of the class were replaced."""
+    """Called after `__getitem__` and `__setitem__` of the class were replaced."""
 
     def made(kind: Any, **options: Any) -> None:
         super(tensor, kind).__init_subclass__(**options)
@@ -31,7 +31,7 @@ def restore(tensor: Any) -> None:
 
 
 def forget(tensor: Any) -> None:
-    """Before they are put back."""
+    """Called before they are put back."""
     if "__init_subclass__" in vars(tensor):
         del tensor.__init_subclass__
 

@@ -8,14 +8,15 @@ counted, and not shown again by the run that repeats it (VRAMFIT_PRINTED).
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
 from typing import Any
 
 from vramfit.base import process
-
-_FILE = "values_wanted"
+from vramfit.contract import asked, told
+from vramfit.contract.fields import plain, read
 
 
 class _State:
@@ -54,10 +55,11 @@ def is_allowed() -> bool:
 
 def follow_output() -> None:
     """Counts what this process prints, where it may be run again or is the second run."""
-    words = os.environ.get("VRAMFIT_PRINTED", "").split()
-    if not (is_allowed() or words) or _has_siblings():
+    printed = os.environ.get("VRAMFIT_PRINTED")
+    if not (is_allowed() or printed) or _has_siblings():
         return
-    skips = [int(word) for word in words] if len(words) == 2 else [0, 0]
+    before = read(asked.AlreadyPrinted, json.loads(printed)) if printed else None
+    skips = (before.stdout_bytes, before.stderr_bytes) if before else (0, 0)
     for name, number, skip in zip(("stdout", "stderr"), (1, 2), skips):
         stream = getattr(sys, name)
         if not isinstance(stream, io.TextIOWrapper) or _number_of(stream) != number or not _is_jobs_own(number):
@@ -106,8 +108,9 @@ def with_values() -> None:
         if stream is not None:
             stream.flush()
     printed = [_state.counted[name].passed if name in _state.counted else 0 for name in ("stdout", "stderr")]
-    with open(os.path.join(folder, _FILE), "w") as file:
-        file.write(f"{printed[0]} {printed[1]}\n")
+    seen = told.OutputSeen(stdout_bytes=printed[0], stderr_bytes=printed[1])
+    with open(os.path.join(folder, told.VALUES_WANTED_FILE), "w") as file:
+        json.dump(seen, file, default=plain)
     _end_launcher()
     os._exit(0)
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from vramfit.contract import asked
 from vramfit.private import torch as of_torch
 from vramfit.values.memory import is_plain, over_same_bytes, written_by
 from vramfit.values.standing_in import keep_scriptable
@@ -102,7 +103,7 @@ def write(target: Tensor, value: Tensor, put: Put) -> None:
 def _all_different(original: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     @functools.wraps(original)
     def coalesce(self: Tensor) -> Tensor:
-        is_computed = os.environ.get("VRAMFIT_VALUES") == "cpu"  # in a fork of a warm process
+        is_computed = os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU  # in a fork of a warm process
         if is_computed or self.layout != torch.sparse_coo or not self.is_cuda or self.is_coalesced():
             return original(self)
         original(self)  # for the memory that it takes on the way

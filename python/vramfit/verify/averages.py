@@ -103,7 +103,7 @@ def _sequences(
 
 
 def _values_of(holder: Any) -> Iterable[Any] | None:
-    """Of containers that run no code of the script's when they are looked into."""
+    """The values of containers that run no code of the script's when they are looked into."""
     if type(holder) in (list, tuple, deque):
         return holder if 1 < len(holder) <= _MOST_IN_A_SEQUENCE else None
     if isinstance(holder, dict):

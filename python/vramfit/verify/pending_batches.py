@@ -27,7 +27,7 @@ class PendingBatches:
         self._waiting.append(batch)
 
     def take(self) -> Batch:
-        """Of the batch that is trained on; nothing where it was taken before."""
+        """Takes the batch that is trained on; an empty one where it was taken before."""
         if not self._is_settled:
             self._is_settled, self._is_ahead = True, len(self._waiting) > 1
         return self._waiting.popleft() if self._waiting else (0, 0.0)

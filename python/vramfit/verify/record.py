@@ -230,7 +230,7 @@ def install(torch: Any, steps: int, outputs: int, seconds: float) -> None:
     record, pid = Record(torch, steps, outputs, seconds), os.getpid()
 
     def finish_at_exit() -> None:
-        """Of a script that takes fewer steps."""
+        """Finishes the record of a script that takes fewer steps."""
         if os.getpid() == pid and not errors.ended_by_error():
             record.finish()
 

@@ -6,9 +6,10 @@ import functools
 import importlib
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from vramfit.base.split_sizes import sizes_of_parts
 from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import loaders as of_loaders
@@ -81,9 +82,9 @@ def _switch_dropout_off(torch: Any) -> None:
     functional.scaled_dot_product_attention = attend
 
 
-def _normalise_in_groups(torch: Any, group: int) -> None:
-    """What a batch norm makes of `group` samples at once, with and without a plan that has batches of so many: what
-    else differs between the two is then told apart from batch statistics."""
+def _normalise_in_groups(torch: Any, sizes_of: Callable[[int], list[int]]) -> None:
+    """Makes a batch norm treat so many samples at once, where a plan has batches of so many: what else differs between
+    the runs with it and without is then told apart from batch statistics. `sizes_of` takes how many there are."""
     functional = torch.nn.functional
     original = functional.batch_norm
 
@@ -93,8 +94,8 @@ def _normalise_in_groups(torch: Any, group: int) -> None:
         def one(part: Any) -> Any:
             return original(part, running_mean, running_var, weight, bias, training, *args, **kwargs)
 
-        is_whole = not training or input.shape[0] <= group
-        return one(input) if is_whole else torch.cat([one(part) for part in input.split(group)])
+        sizes = sizes_of(input.shape[0]) if training else []
+        return torch.cat([one(part) for part in input.split(sizes)]) if len(sizes) > 1 else one(input)
 
     functional.batch_norm = batch_norm
 
@@ -106,11 +107,17 @@ def _seed(torch: Any) -> None:
         importlib.import_module("numpy").random.seed(_SEED % (1 << 32))
 
 
-def install(torch: Any, samples: int, group: int, tokens: int) -> None:
+def _of_so_many(group: int, samples: int) -> list[int]:
+    return [min(group, samples - start) for start in range(0, samples, group)]
+
+
+def install(torch: Any, samples: int, group: int, parts: int, tokens: int) -> None:
     _seed(torch)
     _switch_dropout_off(torch)
     if group > 0:
-        _normalise_in_groups(torch, group)
+        _normalise_in_groups(torch, functools.partial(_of_so_many, group))
+    if parts > 1:
+        _normalise_in_groups(torch, functools.partial(sizes_of_parts, parts=parts))
     loaders.before_pass.insert(0, _read_here)
     if samples > 0:
         loaders.before_pass.insert(0, functools.partial(_shrink, samples))

@@ -52,7 +52,7 @@ def _tensors(value: Any, name: str = "") -> Any:
 
 
 def _lengths(named: list[tuple[str, Any]]) -> set[int]:
-    """Of what looks like tokens, labels or masks of texts: [samples, length], whole numbers."""
+    """The lengths of what looks like tokens, labels or masks of texts: [samples, length], whole numbers."""
     return {int(tensor.shape[1]) for _, tensor in named if tensor.dim() == 2 and _is_whole(tensor)}
 
 

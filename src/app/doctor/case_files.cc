@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/file.h"
-#include "doctor/case.h"
 #include "ingest/oom_report.h"
 #include "ingest/snapshot/reader.h"
 #include "ingest/text/read_text.h"
@@ -19,7 +18,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t kHead = 512;  // bytes by which a snapshot is known
+constexpr std::uintmax_t kSlow = 64 << 20;  // files from here on take more than a moment
+constexpr std::size_t kHead = 512;          // bytes by which a snapshot is known
 
 std::string head_of(const std::filesystem::path& path) {
   std::string head(kHead, '\0');
@@ -58,8 +58,6 @@ Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
   return {};
 }
 
-}  // namespace
-
 Result<void> read_case_file(const std::filesystem::path& path, doctor::Case& into) {
   std::error_code problem;
   const bool regular = path == "-" || std::filesystem::is_regular_file(path, problem);
@@ -76,6 +74,26 @@ Result<void> read_case_file(const std::filesystem::path& path, doctor::Case& int
   }
   into.snapshots.push_back({path.string(), std::move(*snapshot), std::nullopt});
   return {};
+}
+
+}  // namespace
+
+CaseFiles read_case_files(const std::vector<std::filesystem::path>& paths, base::ProgressSink& progress) {
+  CaseFiles files;
+  for (const std::filesystem::path& path : paths) {
+    std::error_code ignored;
+    if (path != "-" && std::filesystem::file_size(path, ignored) > kSlow && !ignored) {
+      progress.update("reading " + path.string());
+    }
+    if (const auto read = read_case_file(path, files.told)) {
+      ++files.read;
+    } else {
+      files.told.unread.push_back(base::to_string(read.error()));
+      if (!files.error) files.error = read.error();
+    }
+  }
+  progress.clear();
+  return files;
 }
 
 }  // namespace vramfit::app

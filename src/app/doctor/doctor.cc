@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "app/catalogue.h"
-#include "app/doctor/case_files.h"
 #include "app/doctor/script_run.h"
 #include "app/replay/replay.h"
-#include "doctor/case.h"
 #include "doctor/diagnose.h"
 
 namespace vramfit::app {
@@ -17,8 +15,6 @@ namespace vramfit::app {
 using base::Result;
 
 namespace {
-
-constexpr std::uintmax_t kSlow = 64 << 20;  // files from here on take more than a moment
 
 // What other settings would have done to the recorded program, where it failed: a proof instead of folklore. One that
 // cannot be replayed stays as it is.
@@ -40,22 +36,10 @@ void replay_snapshots(doctor::Case& all, base::ProgressSink& progress) {
 
 }  // namespace
 
-Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& runner, base::ProgressSink& progress) {
-  doctor::Case all;
-  std::optional<base::Error> first_error;
-  for (const std::filesystem::path& path : request.files) {
-    std::error_code ignored;
-    if (path != "-" && std::filesystem::file_size(path, ignored) > kSlow && !ignored) {
-      progress.update("reading " + path.string());
-    }
-    const auto read = read_case_file(path, all);
-    if (read) continue;
-    all.unread.push_back(base::to_string(read.error()));
-    if (!first_error) first_error = read.error();
-  }
-  progress.clear();
-  const bool something = all.unread.size() < request.files.size() || request.run;
-  if (!something && first_error) return std::unexpected(*first_error);
+Result<model::Diagnosis> diagnose(DoctorRequest request, job::Runner& runner, base::ProgressSink& progress) {
+  const CaseFiles& files = request.files;
+  if (files.error && files.read == 0 && !request.run) return std::unexpected(*files.error);
+  doctor::Case all = std::move(request.files.told);
   if (request.run) {
     if (auto ran = run_script(*request.run, request.gpu, runner, progress, all); !ran)
       return std::unexpected(ran.error());
@@ -68,15 +52,11 @@ Result<model::Diagnosis> diagnose(const DoctorRequest& request, job::Runner& run
   return diagnosis;
 }
 
-std::optional<job::CardChoice> card_named_in(const std::vector<std::filesystem::path>& files) {
+std::optional<job::CardChoice> card_named_in(const CaseFiles& files) {
   const auto cards = load_catalogue();
   if (!cards) return std::nullopt;
-  doctor::Case texts;
-  for (const std::filesystem::path& path : files) {
-    // What can't be read is said when the files are read for good.
-    if (path != "-") static_cast<void>(read_case_file(path, texts));
-  }
-  for (const model::GpuStatus& status : texts.texts.gpu_status) {
+  const model::Evidence& texts = files.told.texts;
+  for (const model::GpuStatus& status : texts.gpu_status) {
     for (const model::GpuCard& seen : status.cards) {
       const auto same =
           std::find_if(cards->begin(), cards->end(), [&](const model::Card& card) { return card.name == seen.name; });
@@ -84,7 +64,7 @@ std::optional<job::CardChoice> card_named_in(const std::vector<std::filesystem::
     }
   }
   // Without a name the total says it: cards of one size differ little in what fits them.
-  for (const model::OomMessage& oom : texts.texts.ooms) {
+  for (const model::OomMessage& oom : texts.ooms) {
     if (!oom.total) continue;
     const auto nearest = std::min_element(cards->begin(), cards->end(), [&](const auto& a, const auto& b) {
       return std::abs(a.memory.count() - oom.total->value.count()) <

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/temporary_file.h"
 #include "doctor/case.h"
+#include "ingest/text/oom_message.h"
 #include "ingest/text/read_text.h"
 
 namespace vramfit::app {
@@ -80,9 +81,7 @@ Result<void> run_script(const job::RunRequest& script, const std::string& gpu, j
     ingest::merge_evidence(into.texts, std::move(*printed));
   }
   if (outcome->result.oom && !outcome->result.oom->caught && into.texts.ooms.empty()) {
-    ingest::merge_evidence(
-        into.texts,
-        ingest::parse_text_evidence("torch.OutOfMemoryError: " + outcome->result.oom->message + "\n", "the run"));
+    into.texts.ooms.push_back(ingest::message_of_run(*outcome->result.oom, outcome->result.evidence.oom));
   }
   into.run = std::move(outcome->result);
   if (hangs_on_values(script, *into.run) && !found_something(*into.run)) {

@@ -17,7 +17,7 @@ inline bool is_close(double a, double b, double share) {
   return std::abs(a - b) <= share * std::max(std::abs(a), std::abs(b));
 }
 
-// Of numbers about as large as 1, which may cancel.
+// Whether two sums of numbers about as large as 1, which may cancel, are the same.
 inline bool is_same_sum(double a, double b) { return std::abs(b - a) <= kDataShare * std::max(1.0, std::abs(a)); }
 
 inline std::string percent(double share) {

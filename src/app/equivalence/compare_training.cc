@@ -49,7 +49,8 @@ std::string find_obstacle(const TrainingRecord& without, const TrainingRecord& w
 std::vector<std::string> find_effects(const TrainingRecord& with) {
   std::vector<std::string> effects;
   for (const PlanEffect& effect : with.effects) {
-    // Told elsewhere: in these short runs batch norms average over other numbers of samples than under the plan.
+    // Batch statistics are told elsewhere: in these short runs batch norms average over other numbers of samples than
+    // under the plan.
     if (effect.what != EffectKind::kBatchStatistics) effects.push_back(effect.text);
   }
   return effects;
@@ -136,7 +137,7 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// For a plan that changes the training on purpose: the numbers may all differ, but they have to be numbers.
+// Watches a plan that changes the training on purpose: the numbers may all differ, but they have to be numbers.
 Equivalence watch_other_training(const TrainingRecord& without, const TrainingRecord& with, const std::string& meant) {
   const auto not_same = [&](const std::string& known) { return trains_otherwise(meant, "; " + known); };
   if (with.steps.empty()) return not_same("no optimizer step was seen with it");

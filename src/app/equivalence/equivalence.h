@@ -15,13 +15,14 @@
 
 namespace vramfit::app {
 
-// Of jobs and plans of either kind: the training, what an evaluation puts out, or both. Outputs are asked for where the
-// plan touches them, and where nothing is trained.
+// Compares jobs and plans of either kind: the training, what an evaluation puts out, or both. Outputs are asked for
+// where the plan touches them, and where nothing is trained.
 model::Equivalence compare_runs(const facts::TrainingRecord& without, const facts::TrainingRecord& with,
                                 const plan::Promise& promise);
 
 model::Equivalence not_compared(std::string why);
-// Of a plan that changes the training on purpose, and what else is known of it: `known` begins with "; ", or is empty.
+// The answer for a plan that changes the training on purpose, and what else is known of it: `known` begins with "; ",
+// or is empty.
 model::Equivalence trains_otherwise(std::string_view meant, std::string_view known);
 
 }  // namespace vramfit::app

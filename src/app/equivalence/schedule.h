@@ -13,7 +13,7 @@
 
 namespace vramfit::app {
 
-// By optimizer, how many steps it took.
+// The steps that each optimizer took.
 std::map<int, int> count_steps(const facts::TrainingRecord& record);
 
 // Differences, a phrase each: "3 optimizer steps instead of 4", "the learning rate in step 2 is 0.1 instead of 0.05".

@@ -10,7 +10,7 @@
 
 namespace vramfit::app {
 
-// Which numbers of a tensor are looked at.
+// The numbers of a tensor that are looked at.
 using Mask = std::map<std::string, std::vector<bool>>;
 
 struct TensorDistance {

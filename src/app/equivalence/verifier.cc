@@ -43,12 +43,13 @@ std::string why_it_failed(const job::RunOutcome& outcome) {
 SmallPlan keep_whole(const Plan& plan) {
   SmallPlan whole{plan, {}};
   for (const Change& change : plan.changes) {
+    if (change.technique == "split_forward") whole.first.parts = model::find_integer(change, "parts").value_or(0);
     if (plan::accumulates(change)) whole.first.group = *model::find_integer(change, "micro_batch");
   }
   return whole;
 }
 
-// Of plans that touch an evaluation, what that puts out too.
+// Records what an evaluation puts out too, for a plan that touches one.
 SmallPlan with_outputs(SmallPlan sizes, const Plan& plan) {
   if (plan::find_promise(plan).outputs > 0) sizes.first.outputs = kForwards;
   return sizes;
@@ -58,6 +59,21 @@ SmallPlan with_outputs(SmallPlan sizes, const Plan& plan) {
 job::FirstSteps within(job::FirstSteps first, double seconds) {
   if (std::isfinite(seconds)) first.seconds = kStepsShare * kFirstRunsShare * seconds;
   return first;
+}
+
+// With the plan as many steps are computed as without it.
+job::FirstSteps steps_taken_of(job::FirstSteps first, const facts::TrainingRecord& without) {
+  first.seconds = 0;
+  first.parts = 0;  // the plan makes them
+  const auto taken = count_steps(without);
+  if (const auto own = taken.find(0); own != taken.end()) {
+    first.steps = std::min<std::int64_t>(first.steps, own->second);
+  }
+  return first;
+}
+
+std::string tell_without(const job::FirstSteps& first, const Plan& plan) {
+  return fmt::format("computing {} steps without {}", first.steps, plan.name);
 }
 
 // A loss over pairs or triplets of a batch, of which a few samples have none: 0, or a mean of nothing.
@@ -74,6 +90,12 @@ SmallPlan shrink(const Plan& plan) {
   small.first.samples = kSamplesWithoutMicroBatches;
   small.first.tokens = kTokens;
   for (Change& change : small.plan.changes) {
+    if (change.technique == "split_forward") {
+      const auto parts = std::min(model::find_integer(change, "parts").value_or(1), kMostMicroBatches);
+      change.settings["parts"] = parts;
+      small.first.samples = kSamplesInMicroBatch * parts;
+      small.first.parts = parts;
+    }
     if (!plan::accumulates(change)) continue;
     const auto size = std::min(model::find_integer(change, "micro_batch").value_or(1), kSamplesInMicroBatch);
     const auto count = std::min(*model::find_integer(change, "accumulate"), kMostMicroBatches);
@@ -106,11 +128,12 @@ job::RunRequest Verifier::request_of(const job::FirstSteps& first, double second
   return request;
 }
 
-Result<Verifier::Attempt> Verifier::run(job::RunRequest request, const Plan* plan) {
-  if (plan != nullptr) {
-    request.plan = folder_ / fmt::format("verified-{}.json", runs_);
-    if (auto written = ingest::write_plan(*request.plan, *plan); !written) return std::unexpected(written.error());
-  }
+Result<void> Verifier::give(const Plan& plan, job::RunRequest& request) {
+  request.plan = folder_ / fmt::format("verified-{}.json", plan_files_++);
+  return ingest::write_plan(*request.plan, plan);
+}
+
+Result<Verifier::Attempt> Verifier::run(const job::RunRequest& request) {
   ++runs_;
   const auto outcome = runner_.run(request, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());
@@ -118,7 +141,7 @@ Result<Verifier::Attempt> Verifier::run(job::RunRequest request, const Plan* pla
   untested_ = outcome->result.untested;
   Attempt attempt;
   attempt.record = outcome->facts->training;
-  texts_kept_ = std::max(texts_kept_, attempt.record.texts_kept);
+  attempt.texts_kept = attempt.record.texts_kept;
   if (!outcome->result.plan_refused.empty()) {
     attempt.refused = true;
     attempt.obstacle = outcome->result.plan_refused.front();
@@ -128,48 +151,67 @@ Result<Verifier::Attempt> Verifier::run(job::RunRequest request, const Plan* pla
                                    request.first_steps->steps, limit.value_or(outcome->result.wall_seconds));
   } else if (outcome->result.exit_code != 0 || outcome->result.verdict == model::Verdict::kFailed) {
     attempt.obstacle = why_it_failed(*outcome);
-    may_help_whole_ = true;
+    attempt.may_help_whole = true;
   }
   return attempt;
 }
 
 Result<Verifier::Attempt> Verifier::run_as_is(const job::FirstSteps& first, double seconds) {
-  for (const auto& [known, record] : as_is_) {
-    if (known == first) return Attempt{record, "", false};
+  for (const auto& [known, attempt] : as_is_) {
+    if (known == first) return attempt;
   }
   // What was begun for other first steps goes with the runner.
   std::optional<job::RunRequest> begun = std::exchange(begun_, std::nullopt);
   if (!begun || begun->first_steps != first) begun = request_of(first, seconds);
-  auto attempt = run(std::move(*begun), nullptr);
-  if (attempt && attempt->obstacle.empty()) as_is_.emplace_back(first, attempt->record);
+  auto attempt = run(*begun);
+  if (attempt) as_is_.emplace_back(first, *attempt);
   return attempt;
+}
+
+Result<Verifier::Attempt> Verifier::run_with(const SmallPlan& small, const job::FirstSteps& first) {
+  const auto begun = std::exchange(begun_with_, std::nullopt);
+  if (begun && begun->plan == small.plan && begun->request.first_steps == first) return run(begun->request);
+  job::RunRequest request = request_of(first, left());
+  if (auto given = give(small.plan, request); !given) return std::unexpected(given.error());
+  return run(request);
 }
 
 void Verifier::begin(const Plan& plan, double seconds) {
   const job::FirstSteps first = within(with_outputs(shrink(plan), plan).first, seconds);
   const auto is_it = [&](const auto& known) { return known.first == first; };
   if (begun_ || std::ranges::any_of(as_is_, is_it)) return;
-  job::RunRequest begun = runner_.begin(request_of(first, kFirstRunsShare * seconds));
+  job::RunRequest begun = runner_.start(request_of(first, kFirstRunsShare * seconds));
   if (begun.begun != 0) begun_ = std::move(begun);
+}
+
+void Verifier::begin_with(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {
+  const SmallPlan small = with_outputs(shrink(plan), plan);
+  const job::FirstSteps first = within(small.first, seconds);
+  say(tell_without(first, plan));
+  const auto without = run_as_is(first, kFirstRunsShare * seconds);
+  if (!without || !without->obstacle.empty()) return;  // `compare` tells
+  job::RunRequest request = request_of(steps_taken_of(first, without->record), seconds);
+  if (!give(small.plan, request)) return;
+  request = runner_.start(std::move(request));
+  if (request.begun != 0) begun_with_ = BegunWith{small.plan, std::move(request)};
 }
 
 Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan,
                                         const std::function<void(std::string_view)>& say) {
   may_help_whole_ = false;
-  say(fmt::format("computing {} steps without {}", small.first.steps, plan.name));
   job::FirstSteps first = within(small.first, seconds_);
+  say(tell_without(first, plan));
   const auto without = run_as_is(first, kFirstRunsShare * left());
   if (!without) return std::unexpected(without.error());
+  note(*without);
   if (!without->obstacle.empty()) {
     return Verified{not_compared("the job as it is, with values computed: " + without->obstacle), false};
   }
-  first.seconds = 0;
-  const auto taken = count_steps(without->record);
-  if (const auto own = taken.find(0); own != taken.end())
-    first.steps = std::min<std::int64_t>(first.steps, own->second);
+  first = steps_taken_of(first, without->record);
   say(fmt::format("computing {} steps with {}", first.steps, plan.name));
-  const auto with = run(request_of(first, left()), &small.plan);
+  const auto with = run_with(small, first);
   if (!with) return std::unexpected(with.error());
+  note(*with);
   const plan::Promise promise = plan::find_promise(plan);
   if (!with->obstacle.empty()) {
     const std::string why = (with->refused ? "" : "with the plan, values computed: ") + with->obstacle;
@@ -181,6 +223,11 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
   may_help_whole_ = saw_others || (with->record.steps.empty() && with->record.outputs.empty()) ||
                     is_of_too_few_samples(without->record, found, plan);
   return Verified{found, false};
+}
+
+void Verifier::note(const Attempt& attempt) {
+  texts_kept_ = std::max(texts_kept_, attempt.texts_kept);
+  may_help_whole_ |= attempt.may_help_whole;
 }
 
 Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {

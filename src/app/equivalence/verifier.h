@@ -38,8 +38,8 @@ SmallPlan shrink(const model::Plan& plan);
 // Holds the job's own runs: the same serve several plans.
 class Verifier {
  public:
-  // Of `request`, only the cards, the command and how to run it are used. `folder` is for plan files; the caller
-  // removes it.
+  // Only the cards, the command and how to run it are used of `request`. `folder` is for plan files; the caller removes
+  // it.
   Verifier(job::RunRequest request, std::filesystem::path folder, job::Runner& runner, const base::Clock& clock);
 
   // Takes no longer than `seconds`; infinite: as long as it takes. An error means that no run was possible
@@ -50,6 +50,8 @@ class Verifier {
   // Starts the job as it is, of a comparison that `compare` will make of the same plan and the same seconds, where
   // there is a processor for it: until then somebody else may run what waits for no answer of it.
   void begin(const model::Plan& plan, double seconds);
+  // Waits for it, or runs it, and starts the same steps with the plan: what `compare` will wait for.
+  void begin_with(const model::Plan& plan, double seconds, const std::function<void(std::string_view)>& say);
 
   int runs() const { return runs_; }
   const std::vector<std::string>& untested() const { return untested_; }  // of the runs: model::RunResult has it
@@ -60,12 +62,21 @@ class Verifier {
     facts::TrainingRecord record;
     std::string obstacle;
     bool refused = false;
+    bool may_help_whole = false;  // what it failed over, whole batches may not
+    std::int64_t texts_kept = 0;  // tokens of each text; 0: all
+  };
+  struct BegunWith {
+    model::Plan plan;  // the small one
+    job::RunRequest request;
   };
   job::RunRequest request_of(const job::FirstSteps& first, double seconds) const;
-  base::Result<Attempt> run(job::RunRequest request, const model::Plan* plan);
+  base::Result<void> give(const model::Plan& plan, job::RunRequest& request);
+  base::Result<Attempt> run(const job::RunRequest& request);
   base::Result<Attempt> run_as_is(const job::FirstSteps& first, double seconds);
+  base::Result<Attempt> run_with(const SmallPlan& small, const job::FirstSteps& first);
   base::Result<Verified> compare_once(const SmallPlan& small, const model::Plan& plan,
                                       const std::function<void(std::string_view)>& say);
+  void note(const Attempt& attempt);
   double left() const;
 
   job::RunRequest request_;
@@ -76,8 +87,10 @@ class Verifier {
   double seconds_ = 0;
   bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
   std::int64_t texts_kept_ = 0;  // tokens of each text in the last runs; 0: all
-  std::vector<std::pair<job::FirstSteps, facts::TrainingRecord>> as_is_;
+  std::vector<std::pair<job::FirstSteps, Attempt>> as_is_;
   std::optional<job::RunRequest> begun_;  // of the job as it is
+  std::optional<BegunWith> begun_with_;
+  int plan_files_ = 0;
   int runs_ = 0;
   std::vector<std::string> untested_;
 };

@@ -48,7 +48,7 @@ class FakeVerifyRunner final : public job::Runner {
     return outcome;
   }
 
-  job::RunRequest begin(job::RunRequest request) override {
+  job::RunRequest start(job::RunRequest request) override {
     request.begun = can_begin ? ++begun : 0;
     return request;
   }
@@ -107,7 +107,7 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
   for (const job::RunRequest& request : runner_.requests) {
     EXPECT_EQ(request.values, job::Values::kCpu);
     EXPECT_FALSE(request.retry.tracked_values);
-    EXPECT_EQ(request.first_steps, (job::FirstSteps{4, 8, 2, 0, 16}));
+    EXPECT_EQ(request.first_steps, (job::FirstSteps{4, 8, 2, 0, 0, 16}));
     EXPECT_GE(*request.cards[0].total, base::Bytes::gib(512));
   }
   EXPECT_FALSE(runner_.requests[0].plan);
@@ -116,7 +116,7 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
 
 TEST_F(VerifierTest, a_plan_for_an_evaluation_waits_for_its_outputs) {
   ASSERT_TRUE(compare({"half", {{"half_evaluation", {{"dtype", std::string("float16")}}}}}));
-  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 2, 0, 3, 16}));
+  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 2, 0, 0, 3, 16}));
 }
 
 TEST_F(VerifierTest, the_job_as_it_is_runs_once_for_plans_of_one_size) {
@@ -138,6 +138,38 @@ TEST_F(VerifierTest, the_job_as_it_is_may_begin_before_it_is_compared) {
   EXPECT_EQ(runner_.requests[1].begun, 0);
   verifier_->begin(micro_batch_of(16, 8), 60);
   EXPECT_EQ(runner_.begun, 1) << "it was run";
+}
+
+TEST_F(VerifierTest, the_steps_with_the_plan_may_begin_before_they_are_compared) {
+  verifier_.emplace(request_, folder_, runner_, base::steady_clock());
+  verifier_->begin_with(micro_batch_of(16, 8), 60, [](std::string_view) {});
+  ASSERT_EQ(runner_.requests.size(), 1U) << "the job as it is tells how many steps";
+  EXPECT_EQ(runner_.begun, 1);
+  const auto found = compare(micro_batch_of(16, 8), 60);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.sameness, Sameness::kEqual) << found->equivalence.text;
+  ASSERT_EQ(runner_.requests.size(), 2U);
+  EXPECT_EQ(runner_.requests[1].begun, 1);
+  EXPECT_EQ(runner_.plans[0].changes, micro_batch_of(2, 4).changes);
+}
+
+TEST_F(VerifierTest, steps_that_began_with_another_plan_are_not_taken_for_its) {
+  verifier_.emplace(request_, folder_, runner_, base::steady_clock());
+  const model::Plan checkpoint{"checkpoint", {{"checkpoint", {{"modules", std::vector<std::string>{"layer1"}}}}}};
+  const model::Plan released{"released", {{"release_gradients", {}}}};
+  verifier_->begin_with(checkpoint, 60, [](std::string_view) {});
+  ASSERT_TRUE(compare(released, 60));
+  ASSERT_EQ(runner_.requests.size(), 2U);
+  EXPECT_EQ(runner_.requests[1].begun, 0);
+  EXPECT_EQ(runner_.plans[0].changes, released.changes);
+}
+
+TEST_F(VerifierTest, a_job_that_fails_with_values_computed_fails_once_for_all_plans_of_one_size) {
+  runner_.fails = true;
+  ASSERT_TRUE(compare(micro_batch_of(16, 8)));
+  const std::size_t runs = runner_.requests.size();
+  ASSERT_TRUE(compare(micro_batch_of(16, 8)));
+  EXPECT_EQ(runner_.requests.size(), runs);
 }
 
 TEST_F(VerifierTest, what_began_for_other_samples_is_not_taken_for_it) {
@@ -183,6 +215,7 @@ TEST_F(VerifierTest, a_script_that_fails_over_values_is_not_compared) {
   EXPECT_EQ(compare(micro_batch_of(4, 2))->equivalence.text,
             "not compared: the job as it is, with values computed: ValueError: too small");
   EXPECT_EQ(runner_.requests.size(), 2U) << "once with small batches, once with whole ones";
+  verifier_.reset();
   runner_.fails = false;
   runner_.fails_with_plan = true;
   EXPECT_EQ(compare(micro_batch_of(4, 2))->equivalence.text,
@@ -220,7 +253,14 @@ TEST_F(VerifierTest, an_interrupt_ends_it) {
 
 TEST_F(VerifierTest, without_micro_batches_two_samples_are_enough) {
   ASSERT_TRUE(compare({"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}}));
-  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 2, 0, 0, 16}));
+  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 2, 0, 0, 0, 16}));
+}
+
+TEST_F(VerifierTest, without_a_plan_of_parts_batch_norms_get_as_many) {
+  ASSERT_TRUE(compare({"parts", {{"split_forward", {{"parts", std::int64_t{8}}}}}}));
+  ASSERT_EQ(runner_.requests.size(), 2U);
+  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 8, 0, 4, 0, 16})) << "four parts of two samples";
+  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 8, 0, 0, 0, 16})) << "the plan makes them";
 }
 
 TEST_F(VerifierTest, real_cards_and_plans_without_sense_are_usage_errors) {

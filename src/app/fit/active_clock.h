@@ -29,7 +29,7 @@ class WaitTrackingRunner final : public job::Runner {
   base::Result<void> prepare(const job::RunRequest& request, base::ProgressSink& progress) override {
     return runner_.prepare(request, progress);
   }
-  job::RunRequest begin(job::RunRequest request) override { return runner_.begin(std::move(request)); }
+  job::RunRequest start(job::RunRequest request) override { return runner_.start(std::move(request)); }
   base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink& progress) override {
     auto outcome = runner_.run(request, progress);
     if (outcome && excludes_waits_) clock_.exclude(outcome->result.waited_seconds);

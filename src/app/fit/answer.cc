@@ -83,6 +83,8 @@ void write_answer(const FitRequest& request, FitResult& result) {
   const std::string file = base::quote_for_shell(result.plan_file);
   result.prove_command =
       fmt::format("vramfit run --gpu {} --plan {} --{}", base::quote_for_shell(request.gpu), file, command);
+  result.patch_command =
+      fmt::format("vramfit patch {} --gpu {} --{}", file, base::quote_for_shell(request.gpu), command);
   result.train_command = fmt::format("vramfit run --gpu real --plan {} --{}", file, command);
 }
 

@@ -7,7 +7,7 @@
 
 namespace vramfit::app {
 
-// After a search: what is left of what it found decides.
+// Sets the verdict after a search: what is left of what it found decides.
 void set_verdict(const plan::SearchResult& found, bool no_techniques, model::FitResult& result);
 
 // The best plan's file and commands. The user's file is never overwritten unless it is a plan itself.

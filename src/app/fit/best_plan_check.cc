@@ -28,25 +28,40 @@ model::Peaks raised(const model::Peaks& peaks, const plan::Proof& proof) {
           std::max(peaks.device, proof.peak_device)};
 }
 
+job::RunRequest request_to_compare(const FitContext& fit) {
+  job::RunRequest request = fit.quiet_request();
+  if (!fit.request.budget_is_firm) request.patient_seconds = fit.left();
+  return request;
+}
+
 }  // namespace
 
-void BestPlanCheck::confirm_best(const std::filesystem::path& folder, Verifier* verifier) {
-  // As `vramfit run --plan` proves it to who asks again: over all of those batches, and by a short run that coasts, in
+BestPlanCheck::BestPlanCheck(FitContext& fit, std::filesystem::path folder)
+    : fit_(fit), folder_(std::move(folder)), verifier_(request_to_compare(fit), folder_, fit.runner, fit.clock) {}
+
+void BestPlanCheck::expect(const model::Plan& plan, bool is_foreseen) {
+  // A firm budget is for plans first.
+  if (!is_foreseen || !fit_.request.verify || fit_.request.budget_is_firm || is_exempt(plan)) return;
+  verifier_.begin(compared_part(plan), comparison_seconds());
+}
+
+void BestPlanCheck::confirm_best(bool is_compared) {
+  // Proves it as a later `vramfit run --plan` would: over all of those batches, and by a short run that coasts, in
   // which a cache that breaks up from round to round runs out long before its training would. The latter was its trial.
   if (fit_.request.run.steps != "auto" || (fit_.trials_coast() && fit_.span.of_answer().is_empty())) return;
   job::RunRequest request = fit_.quiet_request();
   request.steps = "auto";
   request.span = fit_.span.of_answer();
   request.span_alone = fit_.trials_coast();
-  RunProver prover(std::move(request), {}, folder, fit_.runner);
+  RunProver prover(std::move(request), {}, folder_, fit_.runner);
   if (const auto steps = fit_.whole_steps()) prover.expect_steps(*steps);
   const double expected = kWholeRunFactor * (fit_.result.free_run->wall_seconds + fit_.span.answer_seconds());
   while (!fit_.result.plans.empty() && fit_.elapsed() + expected < fit_.result.budget_seconds) {
     model::PlanRow& best = fit_.result.plans.front();
-    fit_.progress.update(fmt::format("confirming {}", best.plan.name));
-    if (verifier != nullptr && !fit_.request.budget_is_firm && fit_.request.verify && !find_known_equivalence(best)) {
-      verifier->begin(compared_part(best.plan), comparison_seconds());
+    if (is_compared && !fit_.request.budget_is_firm && fit_.request.verify && !find_known_equivalence(best)) {
+      verifier_.begin_with(compared_part(best.plan), comparison_seconds(), say());
     }
+    fit_.progress.update(fmt::format("confirming {}", fit_.name_to_tell(best.plan)));
     const auto proof = prover.prove(best.plan, fit_.left());
     if (!proof) {
       note_interrupt(proof.error());
@@ -70,21 +85,21 @@ void BestPlanCheck::confirm_best(const std::filesystem::path& folder, Verifier* 
   }
 }
 
-void BestPlanCheck::check_best(const std::filesystem::path& folder) {
-  job::RunRequest request = fit_.quiet_request();
-  if (!fit_.request.budget_is_firm) request.patient_seconds = fit_.left();
-  Verifier verifier(std::move(request), folder, fit_.runner, fit_.clock);
+void BestPlanCheck::check_best() {
   do {
-    confirm_best(folder, &verifier);
-  } while (!fit_.result.plans.empty() && makes_way(verifier));
-  fit_.result.runs += verifier.runs();
+    confirm_best(/*is_compared=*/true);
+  } while (!fit_.result.plans.empty() && makes_way());
+}
+
+std::function<void(std::string_view)> BestPlanCheck::say() const {
+  return [this](std::string_view line) { fit_.progress.update(line); };
 }
 
 double BestPlanCheck::comparison_seconds() const {
   return fit_.request.budget_is_firm ? fit_.left() : kComparisonSeconds;
 }
 
-bool BestPlanCheck::makes_way(Verifier& verifier) {
+bool BestPlanCheck::makes_way() {
   PlanRow& best = fit_.result.plans.front();
   best.equivalence = find_known_equivalence(best);
   if (best.equivalence) return false;
@@ -95,8 +110,7 @@ bool BestPlanCheck::makes_way(Verifier& verifier) {
                                                           : "interrupted");
     return false;
   }
-  const auto verified =
-      verifier.compare(compared_part(best.plan), seconds, [&](std::string_view line) { fit_.progress.update(line); });
+  const auto verified = verifier_.compare(compared_part(best.plan), seconds, say());
   best.equivalence = verified ? verified->equivalence : not_compared(verified.error().what);
   if (!verified) note_interrupt(verified.error());
   if (!is_failed(*best.equivalence)) return false;

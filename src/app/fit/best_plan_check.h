@@ -4,7 +4,9 @@
 #define VRAMFIT_APP_FIT_BEST_PLAN_CHECK_H
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/equivalence/verifier.h"
@@ -16,20 +18,24 @@ namespace vramfit::app {
 
 class BestPlanCheck {
  public:
-  explicit BestPlanCheck(FitContext& fit) : fit_(fit) {}
+  // Plan files are written to `folder`.
+  BestPlanCheck(FitContext& fit, std::filesystem::path folder);
 
   // What searches prove by: no plan is run twice.
   plan::Prover& prove_by(plan::Prover& prover) {
     proofs_.prove_by(prover);
     return proofs_;
   }
-  int runs() const { return proofs_.runs(); }
+  int runs() const { return proofs_.runs() + verifier_.runs(); }
 
-  // Runs the best plan beyond the training loop; one that runs out there makes way for the next. Plan files are written
-  // to `folder`. `verifier`: what the comparison that follows needs of the job as it is is begun meanwhile.
-  void confirm_best(const std::filesystem::path& folder, Verifier* verifier = nullptr);
+  // A plan is about to be run, and is foreseen to fit or not: what a comparison of it would need of the job as it is is
+  // begun beside it.
+  void expect(const model::Plan& plan, bool is_foreseen);
+  // Runs the best plan beyond the training loop; one that runs out there makes way for the next. Where it will be
+  // compared, that run is begun beside.
+  void confirm_best(bool is_compared);
   // Drops plans that do not run to the end of the script or that train something else, until the best one does neither.
-  void check_best(const std::filesystem::path& folder);
+  void check_best();
 
   // No plan is left because all use a technique that changes the training. Whether to search again without it.
   bool leaves_out_culprits(std::vector<const plan::Technique*>& techniques);
@@ -38,11 +44,14 @@ class BestPlanCheck {
 
  private:
   double comparison_seconds() const;
-  bool makes_way(Verifier& verifier);
+  std::function<void(std::string_view)> say() const;
+  bool makes_way();
   void note_interrupt(const base::Error& error);
 
   FitContext& fit_;
+  const std::filesystem::path folder_;
   KeptProofs proofs_;
+  Verifier verifier_;                  // what it ran of the job as it is serves all plans
   bool was_overruled_ = false;         // the best plan was dropped, and none was run in its place
   std::vector<std::string> culprits_;  // techniques that were found to train something else
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/fit/prover.h"
@@ -110,9 +111,19 @@ std::optional<std::int64_t> FitContext::whole_steps() const {
 
 plan::OnTrial FitContext::tell_trials() {
   return [this](const model::Plan& plan, const plan::Outlook& outlook, std::size_t done, std::string_view stage) {
-    progress.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, plan.name,
+    progress.update(fmt::format("{}: {} (predicted {}) - {} run, at most {:.0f} s left", stage, name_to_tell(plan),
                                 to_string(plan::peak_on({outlook.needs, outlook.uses}, result.limit)), done, left()));
   };
+}
+
+std::string FitContext::name_to_tell(const model::Plan& plan) {
+  if (std::ranges::find(told, plan) == told.end()) told.push_back(plan);
+  int number = 0;
+  for (const model::Plan& other : told) {
+    number += other.name == plan.name ? 1 : 0;
+    if (other == plan) break;
+  }
+  return number == 1 ? plan.name : fmt::format("{} (set {})", plan.name, number);
 }
 
 bool FitContext::conclude(FitVerdict verdict, std::string reason) {

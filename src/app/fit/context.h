@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/fit/active_clock.h"
 #include "app/fit/fit.h"
@@ -45,6 +46,10 @@ struct FitContext {
   std::optional<std::int64_t> whole_steps() const;
   plan::OnTrial tell_trials();
 
+  // How the progress calls a plan: others of that name, as checkpoints of as many blocks, are told apart by their
+  // number.
+  std::string name_to_tell(const model::Plan& plan);
+
   // Returns false: there is nothing more to do.
   bool conclude(model::FitVerdict verdict, std::string reason);
 
@@ -58,6 +63,7 @@ struct FitContext {
   model::FitResult result;
   std::int64_t plenty_gib;
   std::optional<job::RunRequest> begun_free;  // the run with plenty, where it runs beside the job as it is
+  std::vector<model::Plan> told;              // in the progress, each once
 };
 
 base::Bytes limit_of(const job::CardChoice& card);

@@ -40,16 +40,19 @@ void lose(PlanRow row, std::string reason, FitResult& result) {
   result.lost.push_back(std::move(row));
 }
 
+bool has_eight_bits(const model::Plan& plan) { return std::ranges::any_of(plan.changes, plan::is_eight_bit); }
+
 }  // namespace
 
-std::optional<Equivalence> find_known_equivalence(const PlanRow& row) {
-  const plan::Promise promise = plan::find_promise(row.plan);
-  if (std::ranges::any_of(row.plan.changes, plan::is_eight_bit)) {
-    return not_compared("the kernels of bitsandbytes compute no values without a card");
-  }
-  if (is_meant(row)) return std::nullopt;
+bool is_exempt(const model::Plan& plan) {
+  const plan::Promise promise = plan::find_promise(plan);
   // Smaller batches of an evaluation are micro-batches that accumulate nothing.
-  if (!promise.exact && (promise.meant.empty() || promise.outputs > 0)) return std::nullopt;
+  return has_eight_bits(plan) || promise.exact || (!promise.meant.empty() && promise.outputs == 0);
+}
+
+std::optional<Equivalence> find_known_equivalence(const PlanRow& row) {
+  if (has_eight_bits(row.plan)) return not_compared("the kernels of bitsandbytes compute no values without a card");
+  if (is_meant(row) || !is_exempt(row.plan)) return std::nullopt;
   Equivalence exact;
   exact.sameness = Sameness::kEqual;
   exact.text = "trains the same by the way it is made, whatever the loop is like";

@@ -13,10 +13,14 @@ namespace vramfit::app {
 // A plan that is exact by construction needs no comparison. Nothing: its first steps have to be compared.
 std::optional<model::Equivalence> find_known_equivalence(const model::PlanRow& row);
 
+// Whether that is so by its changes, unless it is meant to train otherwise.
+bool is_exempt(const model::Plan& plan);
+
 // The result for a plan whose first steps were not compared, and `why` not.
 model::Equivalence not_run(const model::PlanRow& row, std::string why);
 
-// What of a plan is compared: smaller batches of an evaluation put out the same, and can't be laid side by side.
+// The part of a plan that is compared: smaller batches of an evaluation put out the same, and can't be laid side by
+// side.
 model::Plan compared_part(const model::Plan& plan);
 
 // The best plan was found to train something else: it joins those that lost, with all others that have the technique

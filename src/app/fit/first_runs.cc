@@ -114,7 +114,7 @@ Result<bool> run_as_is(FitContext& fit) {
   fit.progress.update(fmt::format("running the job as it is on {}", fit.result.card));
   job::RunRequest request = fit.quiet_request();
   request.settles_borderline = false;                          // what it wants a moment later the run with plenty shows
-  fit.begun_free = fit.runner.begin(fit.plentiful_request());  // neither waits for the other's answer
+  fit.begun_free = fit.runner.start(fit.plentiful_request());  // neither waits for the other's answer
   auto outcome = fit.runner.run(request, fit.progress);
   if (!outcome) return std::unexpected(outcome.error());
   ++fit.result.runs;

@@ -32,8 +32,9 @@ using model::FitVerdict;
 class FakeRunner final : public job::Runner {
  public:
   // Only a number: nothing runs before it is asked for.
-  job::RunRequest begin(job::RunRequest request) override {
+  job::RunRequest start(job::RunRequest request) override {
     request.begun = ++last_begun;
+    if (request.first_steps && !request.plan) compared_after = runs;
     begun_after.push_back(runs);
     return request;
   }
@@ -42,7 +43,11 @@ class FakeRunner final : public job::Runner {
     if (request.begun > 0) asked_for.push_back(request.begun);
     model::Plan plan;
     if (request.plan) plan = *ingest::read_plan(*request.plan);
-    job::RunOutcome outcome = answer(request, needed(plan));
+    if (request.obstacles) {
+      for (const model::Change& change : plan.changes) measured.push_back(change.technique);
+    }
+    job::RunOutcome outcome =
+        answer(request, needed(plan), model::find_change(plan, "autocast") != nullptr ? 120 : 200);
     for (const model::Change& change : plan.changes) {
       const bool refuses = change.technique == refused;
       add_note(outcome, {{"kind", refuses ? "plan_refused" : "plan_applied"}, {"id", change.technique}, {"text", "x"}});
@@ -61,8 +66,10 @@ class FakeRunner final : public job::Runner {
 
   int runs = 0;
   int last_begun = 0;
-  std::vector<int> begun_after;  // so many runs each
-  std::vector<int> asked_for;    // of those that had begun
+  std::vector<int> begun_after;       // so many runs each
+  std::vector<int> asked_for;         // of those that had begun
+  std::vector<std::string> measured;  // techniques
+  std::optional<int> compared_after;  // its first half began after so many runs
   int interrupt_at = -1;
   double wall_seconds = 0;    // that a run says it took
   double waited_seconds = 0;  // of these, for a processor
@@ -101,10 +108,10 @@ class FakeRunner final : public job::Runner {
   static Bytes limit_of(const job::CardChoice& card) { return card.total.value_or(card.card.memory); }
 
   // Every card holds the same; the last one is told of in the recording.
-  job::RunOutcome answer(const job::RunRequest& request, Bytes needed) const {
+  job::RunOutcome answer(const job::RunRequest& request, Bytes needed, std::int64_t of_layer) const {
     RecordingScript script;
     script.on(static_cast<std::uint8_t>(request.cards.size() - 1));
-    describe(script);
+    describe(script, of_layer);
     job::RunOutcome outcome;
     outcome.facts = facts::gather(script.take());
     model::RunResult& result = outcome.result;
@@ -142,7 +149,7 @@ class FakeRunner final : public job::Runner {
     return outcome;
   }
 
-  static void describe(RecordingScript& script) {
+  static void describe(RecordingScript& script, std::int64_t of_layer) {
     script.note(R"({"kind":"loader","ordinal":0,"batch_size":8,"batches":9,"phase":"train","shapes":[[8,3,64,64]]})");
     script.note(R"({"kind":"root_module","class_name":"Net","parameters":1,"parameter_bytes":104857600})");
     script.at(VF_PHASE_LOAD, VF_STAGE_OTHER);
@@ -153,7 +160,7 @@ class FakeRunner final : public job::Runner {
                    R"(","class_name":"L","saved_bytes":209715200,"output_bytes":20971520})")
                       .c_str());
       script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD, name);
-      script.alloc(200);
+      script.alloc(of_layer);
       script.matmul(1000000000, 1000, VF_DTYPE_F32);
     }
     script.at(VF_PHASE_TRAIN, VF_STAGE_OPTIMIZER);
@@ -209,6 +216,8 @@ TEST_F(FitTest, ends_in_a_proven_plan_and_the_command_that_applies_it) {
   EXPECT_EQ(result->train_command,
             "vramfit run --gpu real --plan " + request.plan_out.string() + " -- python 'my train.py' --batch-size 8");
   EXPECT_TRUE(result->prove_command.starts_with("vramfit run --gpu 'example 86' --plan "));
+  EXPECT_EQ(result->patch_command, "vramfit patch " + request.plan_out.string() +
+                                       " --gpu 'example 86' -- python 'my train.py' --batch-size 8");
 }
 
 TEST_F(FitTest, the_step_at_which_the_lent_card_would_be_full_is_not_told) {
@@ -243,10 +252,31 @@ TEST_F(FitTest, the_run_with_plenty_begins_beside_the_job_as_it_is) {
 
 TEST_F(FitTest, measuring_runs_begin_beside_one_another) {
   request.run.cards[0].total = Bytes::mib(520);
+  request.goal = model::FitGoal::kMinMemory;  // whatever a plan takes from the training
   ASSERT_TRUE(run());
   ASSERT_GE(runner.begun_after.size(), 3u);
   EXPECT_EQ(runner.begun_after[1], runner.begun_after[2]) << "the second one of them before the first has ended";
   for (std::size_t i = 0; i < runner.asked_for.size(); ++i) EXPECT_EQ(runner.asked_for[i], static_cast<int>(i + 1));
+}
+
+TEST_F(FitTest, techniques_that_take_more_from_the_training_are_measured_after_those_that_take_less) {
+  request.run.cards[0].total = Bytes::mib(520);
+  ASSERT_TRUE(run());
+  const auto place_of = [&](const char* id) { return std::ranges::find(runner.measured, id); };
+  ASSERT_NE(place_of("resize_input"), runner.measured.end());
+  EXPECT_LT(place_of("autocast"), place_of("offload_activations")) << "which makes a step more than twice as slow";
+  EXPECT_LT(place_of("offload_activations"), place_of("resize_input"));
+}
+
+TEST_F(FitTest, nothing_is_measured_that_could_not_come_before_the_answer) {
+  request.deny = {"checkpoint", "micro_batch", "offload_activations"};
+  request.run.cards[0].total = Bytes::mib(1800);
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(result->plans.front().effect, "precision");
+  EXPECT_NE(std::ranges::find(runner.measured, "autocast"), runner.measured.end());
+  EXPECT_EQ(std::ranges::count(runner.measured, "resize_input"), 0);
 }
 
 TEST_F(FitTest, a_job_that_fits_is_left_alone) {
@@ -426,6 +456,17 @@ TEST_F(FitTest, the_best_plan_is_compared_with_the_job_as_it_is) {
   EXPECT_EQ(result->plans.front().equivalence->text, "trains the same: 4 steps compared, weights equal");
   EXPECT_EQ(result->runs, runner.runs);
   for (const auto& row : result->plans) EXPECT_TRUE(row.equivalence) << row.plan.name;
+}
+
+TEST_F(FitTest, the_comparison_begins_beside_the_trial_of_a_plan_that_is_foreseen_to_fit) {
+  request.only = {"micro_batch"};
+  ASSERT_TRUE(run());
+  ASSERT_TRUE(runner.compared_after);
+  EXPECT_EQ(*runner.compared_after, 2) << "the job as it is and with plenty";
+  runner = {};
+  request.verify = false;
+  ASSERT_TRUE(run());
+  EXPECT_FALSE(runner.compared_after);
 }
 
 TEST_F(FitTest, a_plan_that_trains_something_else_makes_way_with_all_of_its_kind) {

@@ -15,6 +15,10 @@ base::Result<plan::Proof> KeptProofs::prove(const model::Plan& plan, double seco
   return proof;
 }
 
+bool KeptProofs::knows(const model::Plan& plan) const {
+  return std::ranges::any_of(known_, [&](const auto& known) { return known.first == plan.changes; });
+}
+
 void KeptProofs::overrule(const model::Plan& plan, plan::Proof proof) {
   std::erase_if(known_, [&](const auto& known) { return known.first == plan.changes; });
   known_.emplace_back(plan.changes, std::move(proof));

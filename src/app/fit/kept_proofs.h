@@ -12,10 +12,11 @@ namespace vramfit::app {
 
 class KeptProofs final : public plan::Prover {
  public:
-  // For the search that follows; what was proven before stays.
+  // Sets the prover of the search that follows; what was proven before stays.
   void prove_by(plan::Prover& prover) { prover_ = &prover; }
 
   base::Result<plan::Proof> prove(const model::Plan& plan, double seconds_left) override;
+  bool knows(const model::Plan& plan) const override;
   // A plan was proven, and a later run of it showed otherwise.
   void overrule(const model::Plan& plan, plan::Proof proof);
 

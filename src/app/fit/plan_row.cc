@@ -102,7 +102,7 @@ std::string why_unproven(const plan::Proof& proof) {
                          proof.detail.empty() ? "" : " at " + proof.detail,
                          proof.tried > Bytes(0) ? fmt::format(", asking for {} more", to_string(proof.tried)) : "");
     case Outcome::kBorderline:
-      return "within the uncertainty of the context's size";
+      return proof.detail.empty() ? "within the uncertainty of the context's size" : proof.detail;
     case Outcome::kRefused:
       return "refused: " + proof.detail;
     case Outcome::kFailed:

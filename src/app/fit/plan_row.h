@@ -16,7 +16,7 @@ model::PlanRow row_of(const plan::Explained& explained, base::Bytes limit);  // 
 // Why a run did not prove its plan; empty when it did.
 std::string why_unproven(const plan::Proof& proof);
 
-// Where at least two plans ran out, and all at the same line: that line, which the script itself has to change.
+// The line at which all plans ran out that did, and at least two: the script itself has to change it.
 std::string common_wall(const model::FitResult& result);
 
 // Tells the plans that fit why they are not the first.

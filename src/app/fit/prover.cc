@@ -113,11 +113,12 @@ plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const
     proof.detail = fmt::format("it had not ended after {:.0f} s", result.wall_seconds);
   } else if (proof.outcome == plan::Outcome::kFailed) {
     proof.detail = result.error ? fmt::format("{}: {}", result.error->type, result.error->message) : result.reason;
-  } else if (proof.outcome == plan::Outcome::kOutOfMemory ||
-             (proof.outcome == plan::Outcome::kBorderline && result.oom)) {  // it may have ended before its first step
+  } else if (proof.outcome == plan::Outcome::kOutOfMemory) {
     proof.detail = line_that_ran_out(result);
   } else {
-    if (std::string gap = find_gap(outcome, plan, phases); !gap.empty()) {
+    if (proof.outcome == plan::Outcome::kBorderline) proof.detail = result.reason;
+    const bool ran_out = proof.outcome == plan::Outcome::kBorderline && result.oom;  // perhaps before its first step
+    if (std::string gap = ran_out ? "" : find_gap(outcome, plan, phases); !gap.empty()) {
       proof.outcome = plan::Outcome::kFailed;
       proof.detail = std::move(gap);
     }

@@ -50,6 +50,16 @@ TEST(Judge, a_borderline_run_that_ran_out_before_its_first_step_did_not_break) {
   EXPECT_EQ(judge(outcome, kAutocastPlan, {{"train", 2}}).outcome, plan::Outcome::kBorderline);
 }
 
+// The plan whose cache PyTorch could give back has the more room, of two with one peak.
+TEST(Judge, a_close_call_says_what_was_left_and_that_the_cache_counts) {
+  job::RunOutcome outcome = fitting_run();
+  outcome.result.verdict = model::Verdict::kBorderline;
+  outcome.result.reason = "39 MiB are left with what PyTorch would give back of its cache, less than ...";
+  const plan::Proof proof = judge(outcome, kAutocastPlan, {{"train", 2}});
+  EXPECT_EQ(proof.outcome, plan::Outcome::kBorderline);
+  EXPECT_EQ(why_unproven(proof), outcome.result.reason);
+}
+
 TEST(Judge, running_out_of_memory_is_told_with_what_was_asked_for) {
   job::RunOutcome outcome = fitting_run();
   outcome.result.verdict = model::Verdict::kOutOfMemory;

@@ -25,7 +25,7 @@ class FitSpan {
 
   // How far candidates are run: only over the first batches, unless the peak of the job comes later.
   job::Span of_trials() const { return trials_; }
-  // What the answer is confirmed over.
+  // The span over which the answer is confirmed.
   job::Span of_answer() const { return answer_; }
   double answer_seconds() const { return answer_seconds_; }  // what that took the job as it is
   // How many training steps the job takes from start to end. Nothing: even the long run left some out.

@@ -36,8 +36,16 @@ std::vector<EnvironmentCheck> check_disks(const InitFacts& facts) {
   std::vector<EnvironmentCheck> checks;
   add_room(checks, "kept environments", facts.cache_folder, facts.cache_free_bytes, kCacheRoom,
            "VRAMFIT_CACHE=/a/folder/with/room");
-  add_room(checks, "history", facts.store_folder, facts.store_free_bytes, kStoreRoom,
-           "VRAMFIT_STORE=/a/folder/with/room/runs.db");
+  if (facts.store_problem) {
+    // Each run would say so, and go on without.
+    checks.push_back({"disk", EnvironmentState::kWarning,
+                      fmt::format("no run can be noted: {}", facts.store_problem->what),
+                      fmt::format("The history in {} can't be written.", facts.store_folder),
+                      "VRAMFIT_STORE=/a/folder/that/can/be/written/runs.db"});
+  } else {
+    add_room(checks, "history", facts.store_folder, facts.store_free_bytes, kStoreRoom,
+             "VRAMFIT_STORE=/a/folder/with/room/runs.db");
+  }
   add_room(checks, "recordings", facts.temporary_folder, facts.temporary_free_bytes, kTemporaryRoom,
            "TMPDIR=/a/folder/with/room");
   return checks;

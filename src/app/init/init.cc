@@ -7,6 +7,7 @@
 #include "job/kept_environment.h"
 #include "probe/host.h"
 #include "store/place.h"
+#include "store/store.h"
 #include "watch/source.h"
 
 namespace vramfit::app {
@@ -54,6 +55,7 @@ InitFacts gather_facts(const InitRequest& request) {
   if (const auto store = store::find_store(environment)) {
     facts.store_folder = store->parent_path().string();
     facts.store_free_bytes = probe::free_bytes_at(store->parent_path());
+    if (const auto opened = store::Store::open(*store); !opened) facts.store_problem = opened.error();
   }
   const auto temporary = environment.find("TMPDIR");
   facts.temporary_folder = temporary == environment.end() || temporary->second.empty() ? "/tmp" : temporary->second;

@@ -27,6 +27,7 @@ struct InitFacts {
   std::string container;
   std::optional<std::int64_t> cache_free_bytes, store_free_bytes, temporary_free_bytes;
   std::string cache_folder, store_folder, temporary_folder;
+  std::optional<base::Error> store_problem;  // the history can't be opened
 };
 
 struct InitRequest {

@@ -4,14 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string_view>
 
 #include "allocator/replay.h"
 #include "allocator/search.h"
 #include "app/replay/results.h"
+#include "base/shell_word.h"
 #include "devices/overhead.h"
 #include "ingest/snapshot/reader.h"
 #include "job/platforms.h"
+#include "watch/recording.h"
 
 namespace vramfit::app {
 
@@ -71,12 +74,27 @@ void search(const OwnRules& own, const ReplayOptions& options, const model::Snap
   }
 }
 
+// What can't be read as a snapshot is a damaged one, or none: it begins as pickles and packed files do, or not.
+base::Error explain(base::Error error, const std::filesystem::path& file) {
+  if (error.code != base::ErrorCode::kCorrupt) return error;
+  std::string head(16, '\0');
+  std::ifstream(file, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (watch::sniff_watch_recording(head)) {
+    return {base::ErrorCode::kUsage, "this is a recording of `vramfit watch`, not a snapshot", file.string(),
+            fmt::format("vramfit watch --replay {}", base::quote_for_shell(file.string()))};
+  }
+  const bool begins_as_one = head.starts_with('\x80') || head.starts_with("\x1f\x8b") || head.starts_with("PK");
+  error.what =
+      fmt::format("{}: {}", begins_as_one ? "the snapshot is damaged" : "this is no memory snapshot", error.what);
+  return error;
+}
+
 }  // namespace
 
 base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::ProgressSink& progress) {
   progress.update("reading " + request.file.filename().string());
   const auto snapshot = ingest::read_snapshot(request.file);
-  if (!snapshot) return std::unexpected(snapshot.error());
+  if (!snapshot) return std::unexpected(explain(snapshot.error(), request.file));
   return replay(*snapshot, request, progress);
 }
 
@@ -94,6 +112,11 @@ base::Result<model::ReplayResult> replay(const model::Snapshot& snapshot, const 
   result.damage = snapshot.damage;
   progress.update("replaying the recording under its own settings");
   const auto own = allocator::find_own_rules(snapshot, result.device, version);
+  if (!own && !snapshot.damage.empty()) {
+    return base::fail(base::ErrorCode::kCorrupt,
+                      fmt::format("the snapshot is damaged ({}): {}", snapshot.damage, own.error().what), result.file,
+                      "copy it anew, or record another");
+  }
   if (!own) return std::unexpected(own.error());
   if (!own->settings.is_native) {
     return base::fail(base::ErrorCode::kUnsupported, "the recording used the cudaMallocAsync backend", {},

@@ -28,7 +28,7 @@ struct ReplayRequest {
 };
 
 base::Result<model::ReplayResult> replay(const ReplayRequest& request, base::ProgressSink& progress);
-// Of one that has been read.
+// The same for a snapshot that has been read.
 base::Result<model::ReplayResult> replay(const model::Snapshot& snapshot, const ReplayRequest& request,
                                          base::ProgressSink& progress);
 

@@ -147,7 +147,7 @@ class Comparison {
  private:
   void tell(const json& line) { std::cout << line << std::endl; }
 
-  // Of stacks those that are in them alone, with all their options.
+  // Whether it stands in one of the stacks asked for; all do where none is. All its options are then looked at.
   bool is_asked_for(const plan::Technique& technique) const {
     return options_.stacks.empty() || options_.stacks.find(technique.id()) != std::string::npos;
   }
@@ -238,7 +238,7 @@ class Comparison {
     return std::filesystem::path(options_.blocks) / (name + ".csv");
   }
 
-  // By a run, or by one of before; nothing where neither is there.
+  // Proves it by a run, or by one of before; nothing where neither is there.
   std::optional<json> prove(const model::Plan& plan) {
     if (const auto known = options_.proven.find(plan.name); known != options_.proven.end()) {
       json line = {{"outcome", known->second["outcome"]}, {"proven", known->second["proven"]}};

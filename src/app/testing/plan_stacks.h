@@ -18,7 +18,7 @@ struct Rung {
 };
 
 // `stacks`: "TECHNIQUE[=OPTION],...;TECHNIQUE,...": of each, the plan of its first technique, of its first two, and so
-// on. Of each technique the option that saves most, or the one in whose words OPTION stands. What several stacks begin
+// on. Each technique has the option that saves most, or the one in whose words OPTION stands. What several stacks begin
 // with is a rung once. A stack ends where the job has nothing of what it asks for.
 std::vector<Rung> find_rungs(std::span<const plan::Axis> axes, std::string_view stacks);
 

@@ -15,8 +15,8 @@ struct VerifiedForecasts {
   int counted = 0, left_out = 0;
 };
 
-// Of the options of each technique, and of pairs: those that the planner plays and src/verify knows to count.
-// `outcome`: of the job as it is, with plenty of memory.
+// Verifies the options of each technique, and pairs, that the planner plays and src/verify knows to count. `outcome`:
+// that of the job as it is, with plenty of memory.
 VerifiedForecasts verify_forecasts(const job::RunOutcome& outcome, const model::Card& card);
 
 }  // namespace vramfit::app

@@ -97,7 +97,7 @@ int verify_fit(job::RunRequest request, std::string gpu) {
   return tell(verify::check_fit(*result));
 }
 
-// With plenty of memory, as the planner's free run.
+// Runs the job with plenty of memory, as the planner's free run.
 int verify_forecast(job::RunRequest request) {
   for (job::CardChoice& choice : request.cards) choice.total = base::Bytes::gib(1024);
   job::ColdRunner runner;

@@ -16,7 +16,7 @@ void look_at_remarks(const Scene& scene, Draft& draft) {
   }
 }
 
-// A product of all pairs, of whatever: whose the many are, its name does not tell.
+// A product of all pairs. Its name does not tell whose the many are.
 const StackEntry* find_pairs_of_anything(const Scene& scene) { return scene.stack.near_end({"cdist", "pairwise"}, 6); }
 
 // Pairs of boxes or points that a picture has more or fewer of.

@@ -51,6 +51,12 @@ void find_eval_stage_blowup(const Scene& scene, Draft& draft) {
     if (works->at.text != fails->at.text) draft.because(works->at, "and training does not");
     // What needs too much at once fails in its first batch, and does not grow into it.
     if (find_told_growth_of_evaluation(scene) != nullptr) draft.bound(0.5);
+    // Nor is it the host's memory, which rises until somebody is killed wherever he is then.
+    const bool was_killed = scene.oom == nullptr && !scene.texts.host_kills.empty();
+    const auto rises_on_host = [&](const model::ToldSentence& told) {
+      return told.kind == model::ToldKind::kRises && is_of_host(scene, told);
+    };
+    if (was_killed || std::ranges::any_of(scene.texts.told, rises_on_host)) draft.bound(0.5);
   }
   if (draft.is_empty()) return;
   offer_smaller_batch(scene, draft);

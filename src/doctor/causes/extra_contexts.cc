@@ -75,7 +75,8 @@ std::string_view program_of(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
-// Beside a large process, several of the same program that are small and alike: a context each, perhaps with weights.
+// Whether the small process is another context of the large one's program, perhaps with weights. Such are several and
+// alike.
 bool is_beside(const model::GpuProcess& large, const model::GpuProcess& small) {
   if (!small.memory || small.gpu != large.gpu || small.pid == large.pid) return false;
   if (program_of(small.name) != program_of(large.name)) return false;

@@ -18,6 +18,18 @@ bool is_class_size(const Size& tried) {
   return tried && (tried->value <= model::Bytes::mib(10) || tried->contains(model::Bytes::mib(20)));
 }
 
+// All of what is idle, in one piece, would just do: some of it always lies in pieces that nothing joins.
+bool is_barely_enough(const model::PrintedBytes& idle, const model::PrintedBytes& tensor) {
+  return idle.value.count() * 10 < tensor.value.count() * 11;
+}
+
+// The part of the card that neither PyTorch nor a context of this process's own holds.
+double part_of_others(const Terms& terms) {
+  constexpr Bytes kOwnContext = Bytes::mib(400);
+  if (terms.others) return share(terms.others, terms.total);
+  return terms.outside && terms.total ? share(terms.outside->value - kOwnContext, terms.total->value) : 0;
+}
+
 void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried || !terms.idle || !terms.reserved) return;
@@ -38,6 +50,10 @@ void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
   // No more than the idle memory can be won: a few percent are gone again with the next larger batch.
   if (share(terms.idle, terms.total) < 0.02) weight = std::min(weight, 0.35);
   if (share(terms.idle, terms.total) < 0.05) weight = std::min(weight, 0.45);
+  if (idle_alone && !is_class_size(terms.tried) && is_barely_enough(*terms.idle, *terms.tensor))
+    weight = std::min(weight, 0.6);
+  const double of_others = part_of_others(terms);
+  if (of_others > 0.25) weight = std::min(weight, 0.45);  // VF401
   if (scene.in_force.expandable_segments || scene.in_force.malloc_async) weight = std::min(weight * 0.3, 0.25);
   if (terms.private_pools && may_reach(terms.private_pools, terms.tensor)) weight = std::min(weight, 0.5);
   if (scene.at.graph_capture) weight = std::min(weight, 0.45);
@@ -49,6 +65,9 @@ void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
                   idle_alone  ? ": enough in sum, but in no one piece"
                   : with_free ? fmt::format("; with {} free it would be enough in one piece", show(terms.free))
                               : fmt::format("; even with {} free it would not be enough", show(terms.free))));
+  if (of_others > 0.25)
+    draft.because(
+        fmt::format("others hold {} of the card, which is more than any cure for holes wins", percent(of_others)));
   if (scene.in_force.expandable_segments) draft.because("expandable segments are on, which leaves few such holes");
 }
 

@@ -164,7 +164,7 @@ void offer_fewer_workers(Draft& draft) {
              "numpy.memmap, or one tensor instead of a list", std::nullopt, "none", Applicability::kFillIn});
 }
 
-// Which of the things that fill a host it was, where the text shows it.
+// Offers what helps against that which filled the host, where the text shows it.
 void offer_for_what_filled_it(const Scene& scene, const model::HostKill* kill, Draft& draft) {
   const auto bytes_of = [](const std::optional<model::PrintedBytes>& printed) {
     return printed ? printed->value.count() : std::int64_t{0};
@@ -212,6 +212,9 @@ void find_host_ram_oom(const Scene& scene, Draft& draft) {
   if (draft.is_empty()) look_at_what_is_told_of_host(scene, draft);
   if (draft.is_empty()) look_at_told_end(scene, draft);
   if (draft.is_empty()) return;
+  // That it was the host's memory is known; what filled it is the cause, where somebody says that.
+  if (const model::Remarkable* filled = find_remark(scene, model::SentenceKind::kToldCauseGraphRetained))
+    draft.bound(0.8).because(filled->at, "a graph that was kept filled it, says who wrote this");
   if (draft.confidence() < 0.8) draft.confirm("dmesg -T | grep -i -E 'killed process|out of memory' on the host");
   if (speaks_of_wsl(scene)) {
     draft.fix({"Give WSL more of the host's memory, and swap: it takes half of it unless told otherwise",

@@ -155,7 +155,7 @@ void look_at_steps(const Scene& scene, Draft& draft) {
       fmt::format("{} steps passed before it failed: a steady job fails in its first steps", *scene.steps_done));
 }
 
-// By what the tensors lie in.
+// The remedy that fits what the tensors lie in.
 std::optional<Remedy> remedy_of_container(const model::Growth& growth, const model::Holder& holder) {
   const std::string words = lowered(holder.name + " " + fmt::format("{}", fmt::join(holder.chain, " ")));
   const std::string& container = holder.container;

@@ -34,7 +34,8 @@ double weight_of(const model::LibraryError& error) {
   return base::says_out_of_memory(error.message) || base::says_out_of_memory(error.code) ? 0.6 : 0;
 }
 
-// The card was seen full, or seen with plenty of room: by an OOM message or by nvidia-smi. 0: not seen.
+// The card was seen full, or seen with plenty of room: by an OOM message or by nvidia-smi, or who wrote this says that
+// memory is not the matter. 0: not seen.
 int fullness(const Scene& scene) {
   if (scene.terms.free && scene.terms.total) return share(scene.terms.free, scene.terms.total) < 0.06 ? 1 : -1;
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
@@ -52,12 +53,15 @@ int fullness(const Scene& scene) {
     if (dump.kind != model::ForeignKind::kCard || dump.sizes.size() < 2) continue;
     return share(dump.sizes.front().bytes, dump.sizes.back().bytes) < 0.06 ? 1 : -1;
   }
-  return 0;
+  const bool is_told_well = std::ranges::any_of(scene.texts.told, [](const model::ToldSentence& told) {
+    return told.kind == model::ToldKind::kIsWell && told.names_memory;
+  });
+  return is_told_well ? -1 : 0;
 }
 
 enum class PoolOwner { kPyTorch, kXla, kTensorFlow };
 
-// Whose pool the libraries lie beside: that one is to be bounded.
+// The owner of the pool that the libraries lie beside: that one is to be bounded.
 PoolOwner owner_of_pool(const Scene& scene, const model::LibraryError& error) {
   std::string words = error.at.text;
   for (const model::ForeignDump& dump : scene.texts.foreign) words += " " + dump.program;

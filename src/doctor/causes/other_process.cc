@@ -137,7 +137,7 @@ void look_at_others_in_status(const Scene& scene, Draft& draft) {
       const bool same_card =
           scene.oom == nullptr || !scene.terms.total ||
           std::abs(scene.terms.total->value.count() - card->total->value.count()) < card->total->value.count() / 20;
-      if (ours || !same_card) continue;
+      if (ours || !same_card || ranks_share_card(scene)) continue;
       if (scene.oom == nullptr && !scene.has_failure()) continue;
       const bool own_is_small = share(scene.terms.reserved, scene.terms.total) < 0.5;
       draft.weigh(scene.oom == nullptr ? 0.5 : own_is_small ? 0.85 : 0.35);

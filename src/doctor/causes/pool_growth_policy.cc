@@ -70,7 +70,7 @@ void look_at_what_is_told_of_pools(const Scene& scene, Draft& draft) {
                is_tensorflow = mentions(told.at.text, {"tensorflow", "keras"});
     if (told.kind != model::ToldKind::kTrouble || !told.names_memory || !(is_jax || is_tensorflow)) continue;
     const auto file = std::ranges::find(scene.texts.files, told.at.file, &model::TextFile::name);
-    if (file != scene.texts.files.end() && file->genre != model::Genre::kNone) continue;
+    if (file != scene.texts.files.end() && file->kind != model::TextKind::kNone) continue;
     draft.weigh(0.5).severity(model::Severity::kWarning);
     draft.because(
         told.at,
@@ -88,7 +88,7 @@ void look_at_what_is_told_of_pools(const Scene& scene, Draft& draft) {
 }
 
 void find_pool_growth_policy(const Scene& scene, Draft& draft) {
-  // Of several lines of one message, the one with its numbers says whose it is.
+  // The line with the numbers, of several in one message, says whose it is.
   std::vector<const model::ForeignDump*> dumps;
   for (const model::ForeignDump& dump : scene.texts.foreign) {
     if (is_of_a_pool(dump)) dumps.push_back(&dump);
@@ -100,7 +100,11 @@ void find_pool_growth_policy(const Scene& scene, Draft& draft) {
     const bool told_who = find_remark(scene, model::SentenceKind::kToldOwnMany) != nullptr ||
                           find_remark(scene, model::SentenceKind::kToldOthers) != nullptr;
     const bool of_tensor = is_of_a_tensor(dump, scene);
-    draft.weigh(scene.oom_has_numbers || told_who ? 0.5 : of_tensor ? 0.62 : 0.86);
+    // That a pool has nothing left is what any of them says of a card that is full. Its policy is to blame for sure
+    // only where it had a bound of its own.
+    const bool has_bound = dump.kind == model::ForeignKind::kPoolExceeded ||
+                           std::ranges::find(dump.sizes, "limit", &model::NamedBytes::name) != dump.sizes.end();
+    draft.weigh(scene.oom_has_numbers || told_who ? 0.5 : of_tensor ? 0.62 : has_bound ? 0.86 : 0.68);
     std::string sizes;
     for (const model::NamedBytes& size : dump.sizes) {
       sizes += (sizes.empty() ? "" : ", ") + size.name + " " + show(size.bytes);

@@ -16,6 +16,10 @@ namespace {
 
 constexpr double kNonsense = 100;  // times the card: a bug in a size, VF110
 
+// Where the message tells no total. Larger cards are there; a single request of so much is rarely meant on those
+// either.
+constexpr Bytes kAboveMostCards = Bytes::gib(64);
+
 // A Mac's GPU has a limit for one buffer, below what it has in all.
 bool look_at_metal(const Scene& scene, Draft& draft) {
   for (const model::ForeignDump& dump : scene.texts.foreign) {
@@ -118,7 +122,11 @@ void find_single_huge_allocation(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr || !terms.tried) return;
   const double asked = share(terms.tried, terms.total), live = share(terms.live, terms.total);
   if (asked >= kNonsense) return;
-  if (surely_above(terms.tried, terms.total)) {
+  if (!terms.total && terms.tried->low >= kAboveMostCards &&
+      static_cast<double>(terms.tried->low.count()) < kNonsense * static_cast<double>(kAboveMostCards.count())) {
+    draft.weigh(0.68).because(scene.oom_line(),
+                              fmt::format("{} asked for at once, more than nearly any card has", show(terms.tried)));
+  } else if (surely_above(terms.tried, terms.total)) {
     draft.weigh(0.85).because(scene.oom_line(), fmt::format("{} asked for at once, and the whole card has {}",
                                                             show(terms.tried), show(terms.total)));
   } else if (asked >= 0.3 && live < 0.5) {

@@ -14,7 +14,7 @@ base::Result<model::KinetoTrace> parse(const std::string& text) {
 const std::string kHead = R"({"schemaVersion": 1, "deviceProperties": [
   {"id": 0, "name": "Tesla V100-DGXS-32GB", "totalGlobalMem": 34084028416}], "traceEvents": [)";
 
-// As torch 2.12 writes them.
+// The events as torch 2.12 writes them.
 const std::string kEvents = R"(
  {"ph": "X", "cat": "python_function", "name": "train.py(12): step", "pid": 1, "tid": 7, "ts": 100.0, "dur": 900.0},
  {"ph": "X", "cat": "python_function", "name": "torch/nn/modules/module.py(1751): _call_impl", "tid": 7, "ts": 110, "dur": 800},

@@ -34,7 +34,7 @@ class Folder {
   virtual std::optional<Value> begin_list(const Value& first);
   virtual bool add_to_list(const Value& folded, const Value& item);
 
-  // What the Folder holds, for the limit on memory.
+  // The bytes that the Folder holds, for the limit on memory.
   virtual std::size_t memory_bytes() const { return 0; }
 };
 

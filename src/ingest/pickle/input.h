@@ -16,7 +16,7 @@ class Input {
  public:
   explicit Input(Source& source);
 
-  // Where the next byte lies, counted from the start of the source.
+  // The place of the next byte, counted from the start of the source.
   std::int64_t offset() const { return start_ + (next_ - buffer_.get()); }
 
   // Makes `size` bytes stand at data(); false at the end of the source, or when it failed (error()). At most kWindow.

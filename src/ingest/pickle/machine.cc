@@ -256,8 +256,8 @@ Object& Machine::call_part(std::uint32_t call, CallPart part, ObjectKind kind) {
   return *heap_.find(heap_.find(call)->items[part]);
 }
 
-// What lies above the open container at `base` without a mark between them, as a list of one item or protocol 0 has it:
-// list, item or dict, key, value.
+// The values above the open container at `base` without a mark between them, as a list of one item or protocol 0 has
+// it: list, item or dict, key, value.
 void Machine::collapse(std::size_t base) {
   while (stack_.size() > base + 1) {
     const std::size_t top = stack_.size() - 1;

@@ -35,7 +35,7 @@ class Machine {
   // stack start empty; strings and heap go on, so that several pickles in one file can be read.
   base::Result<Value> run();
 
-  // After run() failed: closes what was open, innermost first, as if the pickle had ended properly there, and gives
+  // Closes, after run() failed, what was open, innermost first, as if the pickle had ended properly there, and gives
   // what the outermost container became. Dicts that were not complete are given to the Folder with `is_cut`.
   Value salvage();
 

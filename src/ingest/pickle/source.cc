@@ -18,7 +18,7 @@ base::Result<std::size_t> MemoryStorage::read_at(std::uint64_t offset, std::span
 }
 
 base::Result<FileStorage> FileStorage::open(const std::filesystem::path& path) {
-  // Not blocking: somebody may name a FIFO.
+  // It is opened without blocking: somebody may name a FIFO.
   base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return base::fail_errno("cannot open the file", path.string());
   FileStorage storage(std::move(file), path.string());

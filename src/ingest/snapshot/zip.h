@@ -25,7 +25,7 @@ struct ZipMember {
 // The members by the archive's directory. Without one (the file was cut), the first member, up to the end of the file.
 base::Result<std::vector<ZipMember>> list_zip(pickle::Storage& storage);
 
-// Where the bytes of a member begin: behind its own header.
+// The place where the bytes of a member begin: behind its own header.
 base::Result<std::uint64_t> find_zip_data(pickle::Storage& storage, const ZipMember& member);
 
 // The unpacked bytes of a member as they come; at their end it is an error when they don't add up to `crc`.

@@ -10,6 +10,7 @@
 
 #include "base/json_text.h"
 #include "ingest/text/read_text.h"
+#include "model/evidence_lists.h"
 
 namespace {
 
@@ -17,20 +18,9 @@ using namespace vramfit;
 using nlohmann::json;
 
 json to_json(const model::Evidence& evidence) {
-  json result{{"ooms", evidence.ooms.size()},
-              {"tracebacks", evidence.tracebacks.size()},
-              {"launch_failures", evidence.launch_failures.size()},
-              {"library_errors", evidence.library_errors.size()},
-              {"host_kills", evidence.host_kills.size()},
-              {"shm_errors", evidence.shm_errors.size()},
-              {"summaries", evidence.summaries.size()},
-              {"gpu_status", evidence.gpu_status.size()},
-              {"training", evidence.training.size()},
-              {"foreign", evidence.foreign.size()},
-              {"host", evidence.host.size()},
-              {"settings", evidence.settings.size()},
-              {"remarks", evidence.remarks.size()},
-              {"unread", evidence.unread}};
+  json result;
+  model::for_each_evidence_list([&](const auto& each) { result[each.name] = (evidence.*each.list).size(); });
+  result["unread"] = evidence.unread;
   json& facts = result["facts"] = json::array();
   for (const model::Fact& fact : evidence.facts) {
     json entry{{"name", fact.name}, {"file", fact.at.file}, {"line", fact.at.line}};

@@ -26,7 +26,7 @@ std::string_view number_text(std::string_view text, bool fraction) {
   return text.substr(0, end);
 }
 
-// Behind `label`, over what usually stands between a name and its value.
+// The cursor behind `label`, over what usually stands between a name and its value.
 std::optional<Cursor> after(std::string_view text, std::string_view label) {
   const std::size_t at = text.find(label);
   if (at == std::string_view::npos) return std::nullopt;

@@ -28,7 +28,7 @@ inline bool same_ignoring_case(std::string_view left, std::string_view right) {
   }
   return true;
 }
-// Where `lower_case` first is in `text` in any case, from `from` on; npos if nowhere.
+// The place where `lower_case` first is in `text`, in any case, from `from` on; npos if nowhere.
 std::size_t find_ignoring_case(std::string_view text, std::string_view lower_case, std::size_t from = 0);
 inline bool contains_ignoring_case(std::string_view text, std::string_view lower_case) {
   return find_ignoring_case(text, lower_case) != std::string_view::npos;

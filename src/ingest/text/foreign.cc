@@ -229,6 +229,7 @@ constexpr auto kForeignWords = std::to_array<std::string_view>({"profiled value 
                                                                 "maximum pool size",
                                                                 "rmm::",
                                                                 "rmm failure",
+                                                                "rmm_error",
                                                                 "std::bad_alloc",
                                                                 "cupy.cuda.memory",
                                                                 "cuda_error_out_of",

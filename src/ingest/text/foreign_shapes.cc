@@ -115,6 +115,7 @@ constexpr auto kShapes = std::to_array<ForeignShape>({
     {"maximum pool size exceeded", "rmm", kPoolExceeded, {{{"failed to allocate ", "requested"}}}, {}},
     {"rmm::out_of_memory", "rmm", kOutOfMemory, {{{"failed to allocate ", "requested"}}}, {}},
     {"rmm failure", "rmm", kOutOfMemory, {}, {}},
+    {"rmm_error_out_of_memory", "rmm", kOutOfMemory, {}, {}},
     {"std::bad_alloc: out_of_memory", "rmm", kOutOfMemory, {}, {}},
     {"cupy.cuda.memory.outofmemoryerror",
      "cupy",

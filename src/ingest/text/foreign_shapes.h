@@ -28,7 +28,7 @@ struct ForeignShape {
   std::array<ForeignNumber, 3> numbers{};
 };
 
-// In the order in which they are tried: the first that fits is meant.
+// The shapes in the order in which they are tried: the first that fits is meant.
 std::span<const ForeignShape> foreign_shapes();
 
 }  // namespace vramfit::ingest

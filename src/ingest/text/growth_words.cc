@@ -165,7 +165,7 @@ bool follows_a_size(const Sentence& sentence, std::size_t verb) {
   return false;
 }
 
-// What grows is the object: "when I increase the batch size", "on increasing the value". Of the memory itself it is
+// What grows is the object: "when I increase the batch size", "on increasing the value". For the memory itself it is
 // what somebody gives it.
 bool is_of_other_things(const Sentence& sentence, std::size_t verb) {
   const auto& words = sentence.words;

@@ -213,10 +213,10 @@ constexpr std::array<HostKillSentence, 34> kHostKillSentences{{
 
 // What C++ throws for the host's memory, libraries of CUDA throw for the card's: RMM, Thrust.
 bool is_of_card(std::string_view text) {
-  return contains_ignoring_case(text, "cuda") || text.contains("rmm") || text.contains("out_of_memory") ||
-         text.contains("temporary_buffer") || contains_ignoring_case(text, "gpu") ||
-         contains_ignoring_case(text, "vram") || contains_ignoring_case(text, "on device") || text.contains("hipE") ||
-         text.contains("HIP ");
+  return contains_ignoring_case(text, "cuda") || contains_ignoring_case(text, "rmm") ||
+         contains_ignoring_case(text, "out_of_memory") || text.contains("temporary_buffer") ||
+         contains_ignoring_case(text, "gpu") || contains_ignoring_case(text, "vram") ||
+         contains_ignoring_case(text, "on device") || text.contains("hipE") || text.contains("HIP ");
 }
 
 // A sentence that reads the same in the logs of other things.

@@ -93,6 +93,7 @@ TEST(HostKill, of_schedulers_containers_and_workers) {
   EXPECT_EQ(kind("MemoryError"), HostKillKind::kAllocation);
   const auto job = all("slurmstepd: error: Job 1 exceeded memory limit (8400000 > 8388608), being killed").at(0);
   EXPECT_EQ(job.limit, model::exactly(base::Bytes::gib(8)));
+  EXPECT_TRUE(all("MemoryError: std::bad_alloc: RMM_ERROR_OUT_OF_MEMORY").empty());
   EXPECT_TRUE(all("MemoryError: std::bad_alloc: out_of_memory: CUDA error at: rmm.hpp:70").empty())
       << "that is the card's";
   EXPECT_TRUE(all("MemoryError: std::bad_alloc: CUDA error at: cuda_memory_resource.hpp:68\nMemoryError:\n").empty())

@@ -12,7 +12,7 @@ namespace vramfit::ingest {
 
 extern const TextFormat kLibraryErrorFormat;
 
-// Without `at` and `speaker`.
+// The error without `at` and `speaker`.
 std::optional<model::LibraryError> parse_library_error(std::string_view text);
 
 }  // namespace vramfit::ingest

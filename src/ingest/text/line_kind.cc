@@ -103,7 +103,7 @@ std::vector<std::string> split_words(std::string_view text) {
       word += lower(text[at]);
     } else {
       keep();
-      if (text[at] == ',' || text[at] == ';' || text[at] == ':' || text[at] == '(') words.emplace_back(",");
+      if (std::string_view(",;:()").contains(text[at])) words.emplace_back(",");
     }
   }
   keep();

@@ -17,8 +17,8 @@ bool is_prose(std::string_view line);
 
 // "- ", "* ", "> ", "## ", "1. ", "- [x] ": what stands before the words of a line is left out.
 std::string_view without_bullet(std::string_view line);
-// In lower case; a comma, a colon and the like are the word ",". Names of programs with their underscores and dots are
-// one.
+// The words in lower case; a comma, a colon and the like are the word ",". Names of programs with their underscores and
+// dots are one.
 std::vector<std::string> split_words(std::string_view text);
 
 }  // namespace vramfit::ingest

@@ -24,7 +24,7 @@ std::string take_line_above(std::string_view& before);
 // Any other line is the only one in the list.
 std::vector<std::string> unpack_line(std::string_view raw);
 
-// Not longer than `bytes`, never cut within a letter.
+// Cuts it to at most `bytes`, never within a letter.
 std::string cut_text(std::string_view text, std::size_t bytes);
 
 }  // namespace vramfit::ingest

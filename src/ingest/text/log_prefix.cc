@@ -238,7 +238,7 @@ std::size_t take_level(std::string_view text, Speaker&) {
   return cursor.position();
 }
 
-// Where in the source a logger stood: "[core.py:390]", "[launch.py:222:main]", "(utils.py:10)"
+// The place in the source where a logger stood: "[core.py:390]", "[launch.py:222:main]", "(utils.py:10)"
 std::size_t take_source(std::string_view text, Speaker&) {
   if (!text.starts_with('[') && !text.starts_with('(')) return 0;
   const std::size_t close = text.find(text[0] == '[' ? ']' : ')');
@@ -269,7 +269,7 @@ std::size_t take_tag(std::string_view text, Speaker&) {
   return 1 + cursor.position();
 }
 
-// Behind blanks only a number, a level or a mark before one begins a piece: not the frames of a traceback, nor its
+// Only a number, a level or a mark before one begins a piece behind blanks: not the frames of a traceback, nor its
 // code.
 bool may_begin_behind_blanks(std::string_view line) {
   const std::size_t at = line.find_first_not_of(' ');

@@ -45,7 +45,7 @@ std::vector<std::string> words_of(std::string_view label) {
   return words;
 }
 
-// Where a number begins that is no part of a word.
+// The place where a number begins that is no part of a word.
 std::size_t find_number(std::string_view text, std::size_t from) {
   for (std::size_t at = from; at < text.size(); ++at) {
     if (!is_digit(text[at])) continue;

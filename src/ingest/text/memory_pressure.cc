@@ -13,7 +13,7 @@ namespace {
 using Span = std::pair<std::size_t, std::size_t>;
 using WordList = std::initializer_list<std::string_view>;
 
-// In lower case; those of three letters count only as words of their own.
+// Words in lower case; those of three letters count only as words of their own.
 constexpr auto kPressed = std::to_array<std::string_view>({"memory", "vram", "ram", "显存", "内存", "gpu usage"});
 constexpr std::size_t kReach = 64;  // bytes between the name of the memory and what is said of it
 

@@ -10,7 +10,7 @@
 
 namespace vramfit::ingest {
 
-// Where such words stand in a line in lower case, from their first byte to behind their last.
+// The place of such words in a line in lower case, from their first byte to behind their last.
 std::optional<std::pair<std::size_t, std::size_t>> find_memory_pressure(std::string_view low);
 
 }  // namespace vramfit::ingest

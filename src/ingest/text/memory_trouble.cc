@@ -16,12 +16,12 @@
 namespace vramfit::ingest {
 namespace {
 
-// What can run out, or is asked for. In lower case.
+// Names of what can run out, or is asked for. In lower case.
 constexpr auto kMemoryNames = std::to_array<std::string_view>(
     {"memory",   "memories", "alloc",   "vram",    "ram",   "hbm",    "gtt",    "heap",
      "kv cache", "buffer",   "swap",    "显存",    "内存",  "記憶體", "メモリ", "메모리",
      "speicher", "mémoire",  "memoria", "memória", "памят", "bellek", "pamięc"});
-// What says that it did. `near`: the most bytes between this and the name.
+// Words which say that it did. `near`: the most bytes between this and the name.
 struct Failure {
   std::string_view words;
   std::size_t near = 48;
@@ -86,11 +86,11 @@ constexpr auto kFailures = std::to_array<Failure>({{"out of", 28},
                                                    {"manque", 30},
                                                    {"yetersiz", 30},
                                                    {"brak", 20}});
-// Behind the name, that it is of something else.
+// Words behind "memory" which show that it is of something else.
 constexpr auto kOtherMeanings = std::to_array<std::string_view>(
     {" access", "_efficient", "-efficient", " efficient", "_format", " format", " bandwidth", "-mapped", " mapped",
      " pool event", "_fraction", " clock", "_stats", " layout", " order", " leak check", " leak test"});
-// Before it, that nothing of the kind happened yet.
+// Words before it which show that nothing of the kind happened yet.
 constexpr auto kIfs = std::to_array<std::string_view>(
     {"if ",      "avoid",   "prevent", "in case",     "when ",          "might ",  "may ",   "would ",
      "without ", "no out",  "not out", "no cuda out", "no memory leak", "solve",   "to fix", "reduc",
@@ -270,6 +270,28 @@ std::optional<Place> find_words(std::string_view low, Conditions conditions) {
   return std::nullopt;
 }
 
+// An error that names the GPU's memory at all, in whatever words: "Loaded weights leave no GPU memory for the KV
+// cache".
+bool names_memory_of_card(std::string_view text) {
+  std::string low(text);
+  std::ranges::transform(low, low.begin(), [](char letter) { return lower(letter); });
+  const std::string_view line = low;
+  return std::ranges::any_of(find_names(line, Pairs(line)), [&](const Place& name) {
+    if (!stands_alone(line, name.begin, name.end)) return false;
+    const std::string_view word = line.substr(name.begin, name.end - name.begin), before = line.substr(0, name.begin);
+    if (word != "memory") return word == "vram" || word == "hbm" || word == "kv cache";
+    return std::ranges::any_of(std::initializer_list<std::string_view>{"gpu ", "cuda ", "device ", "video ", "enough "},
+                               [&](std::string_view whose) { return before.ends_with(whose); });
+  });
+}
+
+// An error by whose words memory may be behind it. "  what():  ..." is what a C++ exception says of itself.
+bool is_supposed(std::string_view text) {
+  const bool is_error = names_error(text) && is_error_line(text);
+  if (is_error && supposes_memory_trouble(text)) return true;
+  return (is_error || trim(text).starts_with("what():")) && names_memory_of_card(text);
+}
+
 class MemoryTroubleReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
@@ -277,9 +299,7 @@ class MemoryTroubleReader final : public TextReader {
     const auto words = find_memory_trouble(line.text);
     if (!words) {
       auto& supposed = sink.evidence().supposed;
-      if (supposed.size() < kMostWords && names_error(line.text) && is_error_line(line.text) &&
-          supposes_memory_trouble(line.text))
-        supposed.push_back(sink.at(line));
+      if (supposed.size() < kMostWords && is_supposed(line.text)) supposed.push_back(sink.at(line));
       return;
     }
     model::SourceLine at = sink.at(line);

@@ -80,6 +80,12 @@ TEST(MemoryTrouble, is_supposed_where_an_error_says_when_it_would_be_that) {
   const auto supposed = [](const std::string& text) { return parse_text_evidence(text, "log").supposed.size(); };
   EXPECT_EQ(supposed("RuntimeError: it died. If nothing is above, your RAM was full.\n"), 1u);
   EXPECT_EQ(supposed("If you see an error, your RAM may be full.\n"), 0u) << "what is no error supposes nothing";
+  for (const char* text : {"ValueError: Loaded weights leave no GPU memory for the KV cache\n",
+                           "  what():  Device does not have enough memory for all 3 buffers\n"})
+    EXPECT_EQ(supposed(text), 1u) << "an error that names the card's memory: " << text;
+  for (const char* text : {"RuntimeError: Pin memory thread exited unexpectedly\n", "the GPU memory is fine\n",
+                           "CUDA error: an illegal memory access was encountered\n"})
+    EXPECT_EQ(supposed(text), 0u) << text;
 }
 
 TEST(NamesError, by_its_form_alone) {

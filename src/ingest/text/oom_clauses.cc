@@ -241,7 +241,7 @@ OomMessage read_full(const Letters& letters, std::size_t begin, std::size_t anch
 
 constexpr std::string_view kAnchor = "triedtoallocate";
 
-// Where the message around the anchor at `anchor` begins: at its "... out of memory", if it has one of its own.
+// The beginning of the message around the anchor at `anchor`: at its "... out of memory", if it has one of its own.
 std::size_t message_begin(std::string_view folded, std::size_t anchor, std::size_t floor) {
   const std::size_t least = std::max(floor, anchor > kLookBack ? anchor - kLookBack : 0);
   const std::size_t oom = folded.substr(0, anchor).rfind("outofmemory");

@@ -10,7 +10,8 @@ namespace vramfit::ingest {
 
 extern const TextFormat kOomMentionFormat;
 
-// Not a line of code or advice: `except torch.cuda.OutOfMemoryError:`, "if you run into CUDA out of memory, ...".
+// Whether it is mentioned, and not in a line of code or advice: `except torch.cuda.OutOfMemoryError:`, "if you run into
+// CUDA out of memory, ...".
 bool mentions_oom(std::string_view text);
 
 }  // namespace vramfit::ingest

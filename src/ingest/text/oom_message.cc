@@ -6,6 +6,7 @@
 
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
+#include "model/run_result.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -160,5 +161,23 @@ constexpr std::array<std::string_view, 9> kOomMessageWords{
 
 const TextFormat kOomMessageFormat{"oom_message", kOomMessageWords,
                                    [] { return std::unique_ptr<TextReader>(new OomMessageReader); }};
+
+model::OomMessage message_of_run(const model::Oom& oom, const std::optional<model::OomState>& recorded) {
+  std::vector<OomMessage> own = parse_oom_messages(oom.message);
+  OomMessage message = own.empty() ? OomMessage{.device = model::OomDevice::kCuda} : std::move(own.front());
+  message.at = {"the run", 1, std::string(oom.message.substr(0, oom.message.find('\n')))};
+  if (message.exception.empty()) message.exception = "torch.OutOfMemoryError";
+  if (recorded) {
+    const auto take = [](std::optional<model::PrintedBytes>& into, base::Bytes counted) {
+      if (!into) into = model::exactly(counted);
+    };
+    take(message.tried, recorded->tried);
+    take(message.allocated, recorded->allocated);
+    if (!message.cached && !message.unallocated) take(message.reserved, recorded->reserved);
+    if (!message.gpu) message.gpu = recorded->device;
+  }
+  message.arithmetic = oom_arithmetic(message);
+  return message;
+}
 
 }  // namespace vramfit::ingest

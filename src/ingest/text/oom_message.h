@@ -6,9 +6,15 @@
 #ifndef VRAMFIT_INGEST_TEXT_OOM_MESSAGE_H
 #define VRAMFIT_INGEST_TEXT_OOM_MESSAGE_H
 
+#include <optional>
 #include <string_view>
 
 #include "ingest/text/reader.h"
+#include "model/runtime_evidence.h"
+
+namespace vramfit::model {
+struct Oom;
+}
 
 namespace vramfit::ingest {
 
@@ -16,6 +22,10 @@ extern const TextFormat kOomMessageFormat;
 
 // Every message in `text`, which may be several joined lines. For one without `at` and `speaker`.
 std::vector<model::OomMessage> parse_oom_messages(std::string_view text);
+
+// The error that ended a run: PyTorch's own words, whose numbers are its own count, and beside them what the recorder
+// counted. Its place is "the run".
+model::OomMessage message_of_run(const model::Oom& oom, const std::optional<model::OomState>& recorded);
 
 // Works out what follows from the printed numbers (model/evidence.h).
 model::OomArithmetic oom_arithmetic(const model::OomMessage& message);

@@ -4,6 +4,7 @@
 
 #include "ingest/text/printed_size.h"
 #include "ingest/text/read_text.h"
+#include "model/run_result.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -28,6 +29,36 @@ TEST(OomMessage, of_torch_0_3_has_no_numbers) {
   EXPECT_EQ(oom.exception, "RuntimeError");
   EXPECT_FALSE(oom.tried || oom.total || oom.free);
   EXPECT_EQ(oom.at.line, 1);
+}
+
+TEST(OomMessage, of_a_run_has_the_words_of_the_error_and_what_the_recorder_counted) {
+  const model::OomState counted{.device = 1,
+                                .tried = base::Bytes::mib(300),
+                                .allocated = base::Bytes::mib(900),
+                                .reserved = base::Bytes::mib(1000)};
+  const OomMessage silent = message_of_run({}, counted);
+  EXPECT_EQ(silent.tried, model::exactly(base::Bytes::mib(300)));
+  EXPECT_EQ(silent.allocated, model::exactly(base::Bytes::mib(900)));
+  EXPECT_EQ(silent.gpu, 1);
+  ASSERT_TRUE(silent.arithmetic.idle);
+  EXPECT_EQ(silent.arithmetic.idle->value, base::Bytes::mib(100));
+  const OomMessage said = message_of_run(
+      {.message = "CUDA out of memory. Tried to allocate 62.50 MiB (GPU 1; 10.76 GiB total capacity; 4.01 GiB already "
+                  "allocated; 356.00 MiB free; 5.54 GiB cached)"},
+      counted);
+  EXPECT_EQ(said.form, OomForm::kCachedTotal);
+  EXPECT_EQ(said.tried, mib("62.50")) << "the words stay as they were";
+  EXPECT_FALSE(said.reserved) << "which they call otherwise";
+  EXPECT_EQ(said.exception, "torch.OutOfMemoryError");
+  EXPECT_EQ(said.at.file, "the run");
+}
+
+TEST(OomMessage, of_a_run_is_no_log_whatever_the_error_quotes) {
+  const OomMessage said = message_of_run(
+      {.message = "rank 1: worker (pid 7) was killed by the OOM killer\nCUDA out of memory. Tried to allocate 2 MiB."},
+      std::nullopt);
+  EXPECT_TRUE(said.tried);
+  EXPECT_EQ(said.at.text, "rank 1: worker (pid 7) was killed by the OOM killer");
 }
 
 TEST(OomMessage, of_torch_1_1_tells_the_idle_cache) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "ingest/text/cursor.h"
@@ -18,6 +19,7 @@
 #include "ingest/text/sentence.h"
 #include "ingest/text/told_cause.h"
 #include "ingest/text/told_memory.h"
+#include "model/evidence_lists.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -106,12 +108,9 @@ class PostReader final : public TextReader {
     std::erase_if(evidence.ooms, [&](const model::OomMessage& oom) {
       return oom.tried && oom.total ? example_lines_.contains(oom.at.line) : is_hypothetical(oom.at);
     });
-    drop_hypothetical_from(evidence.library_errors);
-    drop_hypothetical_from(evidence.host_kills);
-    drop_hypothetical_from(evidence.shm_errors);
-    drop_hypothetical_from(evidence.foreign);
-    const model::Genre genre = judge_genre();
-    const bool is_general = genre == model::Genre::kDocument && document_marks_ > 0 && by_writer_ == 0;
+    drop_examples(evidence);
+    const model::TextKind kind = judge_kind();
+    const bool is_general = kind == model::TextKind::kDocument && document_marks_ > 0 && by_writer_ == 0;
     const auto is_no_report = [&](const model::SourceLine& at) {
       if (at.file != file_) return false;
       const bool is_prose_of_it = judged_.contains(at.line) || in_trouble_.contains(at.line);
@@ -134,12 +133,12 @@ class PostReader final : public TextReader {
                            remark.kind != SentenceKind::kToldMemoryCured;
       return is_sign && (is_hypothetical(remark.at) || (is_general && remark.at.file == file_));
     });
-    std::erase_if(evidence.supposed, [&](const model::SourceLine& at) { return is_hypothetical(at); });
-    std::erase_if(evidence.other_errors, [&](const model::SourceLine& at) { return is_hypothetical(at); });
-    evidence.files.back().genre = genre;
+    evidence.files.back().kind = kind;
+    evidence.files.back().has_prose = tells_something_ || moods_[Mood::kAsked] > 0;
     std::erase_if(evidence.told, [&](const ToldSentence& told) {
-      const bool is_report = reports_by_writer_.contains(told.at.line) ||
-                             (genre != model::Genre::kQuestion && reports_.contains(told.at.line));
+      const bool is_answer = kind == model::TextKind::kQuestion && answers_.contains(told.at.line);
+      const bool is_report =
+          reports_by_writer_.contains(told.at.line) || (reports_.contains(told.at.line) && !is_answer);
       return told.at.file == file_ && told.kind == ToldKind::kMentioned && !is_report;
     });
     // A figure that was read is understood: "CUDA memory after the step: 4194304000".
@@ -179,7 +178,7 @@ class PostReader final : public TextReader {
   // Source that lists, raises or handles errors. What a traceback quotes is not taken out: it has a reader of its own.
   static bool is_source(std::string_view text) { return is_code(text) && names_a_failure(text); }
 
-  // Of a place in the paragraph, whose lines are known by where they begin.
+  // The line of a place in the paragraph, whose lines are known by where they begin.
   const model::SourceLine& line_at(std::size_t place) const {
     const auto after = std::ranges::upper_bound(begins_, place, {}, [](const auto& begin) { return begin.first; });
     return after == begins_.begin() ? begins_.front().second : std::prev(after)->second;
@@ -263,6 +262,7 @@ class PostReader final : public TextReader {
       const bool is_report = is_said && !is_of_intent(sentence);
       const bool is_of_writer = sentence.is_of_writer() || (!is_answer_ && !sentence.can_tell_writer());
       if (is_report) (is_of_writer ? reports_by_writer_ : reports_).insert(at.line);
+      if (is_answer_) answers_.insert(at.line);
       if (sink.evidence().told.size() < kMostTold) sink.evidence().told.push_back(*told);
       before_ = std::move(told);
     }
@@ -272,24 +272,29 @@ class PostReader final : public TextReader {
     if (at.file != file_) return false;
     return example_lines_.contains(at.line) || (hypothetical_.contains(at.line) && !happened_.contains(at.line));
   }
-  template <class Entry>
-  void drop_hypothetical_from(std::vector<Entry>& entries) const {
-    std::erase_if(entries, [&](const Entry& entry) { return is_hypothetical(entry.at); });
+  bool is_hypothetical(const auto& entry) const { return is_hypothetical(entry.at); }
+
+  void drop_examples(model::Evidence& evidence) const {
+    model::for_each_evidence_list([&](const auto& each) {
+      if constexpr (std::remove_cvref_t<decltype(each)>::kExamples == model::Examples::kDropped) {
+        std::erase_if(evidence.*each.list, [&](const auto& entry) { return is_hypothetical(entry); });
+      }
+    });
   }
 
-  model::Genre judge_genre() const {
+  model::TextKind judge_kind() const {
     const auto count = [&](Mood mood) {
       const auto found = moods_.find(mood);
       return found == moods_.end() ? 0 : found->second;
     };
     const int asserted = count(Mood::kAsserted), asked = count(Mood::kAsked);
     const int not_happened = count(Mood::kHypothetical) + count(Mood::kInstruction);
-    if (document_marks_ > 0 && !is_report_) return model::Genre::kDocument;
-    if (handling_lines_ > 0 && code_lines_ * 2 > lines_ && !tells_something_) return model::Genre::kSource;
-    if (asked > 0) return model::Genre::kQuestion;
+    if (document_marks_ > 0 && !is_report_) return model::TextKind::kDocument;
+    if (handling_lines_ > 0 && code_lines_ * 2 > lines_ && !tells_something_) return model::TextKind::kSource;
+    if (asked > 0) return model::TextKind::kQuestion;
     if (program_lines_.empty() && !is_report_ && by_writer_ == 0 && not_happened > 0 && not_happened >= asserted)
-      return model::Genre::kDocument;
-    return model::Genre::kNone;
+      return model::TextKind::kDocument;
+    return model::TextKind::kNone;
   }
 
   std::int64_t read_ = 0;
@@ -305,7 +310,7 @@ class PostReader final : public TextReader {
   Example example_ = Example::kNone;
   std::optional<ToldSentence> before_;
   std::set<std::int64_t> hypothetical_, happened_, example_lines_, judged_, in_trouble_, program_lines_, reports_,
-      reports_by_writer_, well_;
+      reports_by_writer_, answers_, well_;
   std::map<Mood, int> moods_;
   int document_marks_ = 0, by_writer_ = 0;
   std::int64_t open_ = 0;  // parentheses of source

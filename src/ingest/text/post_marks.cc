@@ -32,7 +32,7 @@ bool is_wish(std::string_view heading) {
   return contains_any(heading, kWishes);
 }
 
-// Where a page lies says nothing of what names it.
+// The line without addresses: where a page lies says nothing of what names it.
 std::string without_addresses(std::string_view line) {
   std::string left(line);
   for (std::size_t at = left.find("://"); at != std::string::npos; at = left.find("://", at)) {

@@ -12,9 +12,9 @@ bool names_a_failure(std::string_view text);
 
 // "## Expected behavior", "**Proposal**", "Suggested content:"
 bool is_heading(std::string_view line);
-// Of what is to be one day.
+// Whether the heading is of what is to be one day.
 bool is_wish(std::string_view heading);
-// Of a form in which a failure is reported.
+// Whether the heading is of a form in which a failure is reported.
 bool is_of_report(std::string_view heading);
 
 // A line that changes, proposals and pages have.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "ingest/text/text_looks.h"
 #include "ingest/text/text_sample.h"
 #include "ingest/text/trigger_words.h"
+#include "model/evidence_lists.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -55,7 +57,7 @@ std::size_t find_line_end(std::string_view text, std::size_t from) {
   return at;
 }
 
-// Where the line begins that `at` is in: behind the last line's end from `from` on, or at `from`.
+// The beginning of the line that `at` is in: behind the last line's end from `from` on, or at `from`.
 std::size_t find_line_begin(std::string_view text, std::size_t from, std::size_t at) {
   const auto behind_last = [&](char letter, std::size_t begin) {
     const void* const last = ::memrchr(text.data() + begin, letter, at - begin);
@@ -243,6 +245,10 @@ void append(std::vector<Entry>& into, std::vector<Entry>& other) {
   into.insert(into.end(), std::make_move_iterator(other.begin()), std::make_move_iterator(other.end()));
 }
 
+void append(std::map<std::string, std::int64_t>& into, const std::map<std::string, std::int64_t>& other) {
+  for (const auto& [name, count] : other) into[name] += count;
+}
+
 }  // namespace
 
 model::SourceLine EvidenceSink::at(const LogLine& line) const {
@@ -335,27 +341,7 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
 }
 
 void merge_evidence(model::Evidence& into, model::Evidence&& other) {
-  append(into.files, other.files);
-  append(into.ooms, other.ooms);
-  append(into.tracebacks, other.tracebacks);
-  append(into.launch_failures, other.launch_failures);
-  append(into.library_errors, other.library_errors);
-  append(into.host_kills, other.host_kills);
-  append(into.shm_errors, other.shm_errors);
-  append(into.oom_mentions, other.oom_mentions);
-  append(into.supposed, other.supposed);
-  append(into.memory_words, other.memory_words);
-  append(into.told, other.told);
-  append(into.other_errors, other.other_errors);
-  append(into.summaries, other.summaries);
-  append(into.gpu_status, other.gpu_status);
-  append(into.training, other.training);
-  append(into.foreign, other.foreign);
-  append(into.host, other.host);
-  append(into.settings, other.settings);
-  append(into.remarks, other.remarks);
-  append(into.facts, other.facts);
-  for (const auto& [name, count] : other.unread) into.unread[name] += count;
+  model::for_each_evidence_list([&](const auto& each) { append(into.*each.list, other.*each.list); });
 }
 
 }  // namespace vramfit::ingest

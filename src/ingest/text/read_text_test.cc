@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "ingest/text/line_text.h"
 #include "ingest/text/registry.h"
 #include "ingest/text/text_input.h"
 #include "ingest/text/trigger_words.h"
+#include "model/evidence_lists.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -143,6 +147,32 @@ TEST(ReadText, facts_and_merging) {
   EXPECT_EQ(one.files.size(), 2u);
   EXPECT_EQ(one.ooms.size(), 1u);
   EXPECT_EQ(one.host_kills.at(0).at.file, "two");
+}
+
+void put_one(auto& entries) { entries.emplace_back(); }
+void put_one(std::map<std::string, std::int64_t>& counts) { ++counts["lines"]; }
+
+TEST(ReadText, merging_leaves_no_list_behind) {
+  int lists = 0;
+  model::for_each_evidence_list([&](const auto& each) {
+    model::Evidence into, other;
+    put_one(other.*each.list);
+    const model::Evidence expected = other;
+    merge_evidence(into, std::move(other));
+    EXPECT_EQ(into, expected) << each.name;
+    EXPECT_EQ((into.*each.list).size(), 1u) << each.name;
+    ++lists;
+  });
+  std::set<std::string> names;
+  model::for_each_evidence_list([&](const auto& each) { names.insert(each.name); });
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(lists));  // none stands there twice, in another's stead
+}
+
+TEST(ReadText, merging_counts_what_was_unread_in_both) {
+  model::Evidence one, two;
+  one.unread["lines"] = 2, two.unread["lines"] = 3;
+  merge_evidence(one, std::move(two));
+  EXPECT_EQ(one.unread.at("lines"), 5);
 }
 
 TEST(TriggerWords, are_found_wherever_they_stand_in_any_case) {

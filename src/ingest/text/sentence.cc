@@ -83,7 +83,7 @@ bool is_hypothetical(const Sentence& sentence) {
   const bool seen = sentence.is_of_writer();
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i], next = i + 1 < words.size() ? std::string_view(words[i + 1]) : "";
-    // "may have been killed" is of what happened.
+    // "may have been killed" speaks of what happened.
     const bool is_modal = word == "would" || word == "could" || word == "should" || word == "might" || word == "may" ||
                           word == "shall" || word == "must" || word == "wouldn't" || word == "shouldn't";
     if (is_modal && next != "have" && next != "not" && next != "someone" && next != "anyone" && next != "you" &&
@@ -94,7 +94,7 @@ bool is_hypothetical(const Sentence& sentence) {
     const bool opens = word == "if" || word == "unless" || word == "whenever" ||
                        (word == "case" && i > 0 && words[i - 1] == "in") || word == "whether";
     if (opens && !seen) return true;
-    // Of no certain one: "when a job is killed", "when there are too many".
+    // No certain one is spoken of: "when a job is killed", "when there are too many".
     const bool is_any =
         next == "a" || next == "an" || next == "any" || next == "there" || next == "you" || next == "your";
     if (word == "when" && is_any && !seen) return true;

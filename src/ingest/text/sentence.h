@@ -27,7 +27,7 @@ struct Sentence {
   std::int64_t line = 0;  // the first and
   std::int64_t last_line = 0;
 
-  // Where the first of `stems` begins a word from `from` on; size() if none does.
+  // The first word from `from` on that one of `stems` begins; size() if none does.
   std::size_t find_stem(std::initializer_list<std::string_view> stems, std::size_t from = 0) const;
   std::size_t find_word(std::initializer_list<std::string_view> any, std::size_t from = 0) const;
   bool has_stem(std::initializer_list<std::string_view> stems) const { return find_stem(stems) < words.size(); }

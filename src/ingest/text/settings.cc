@@ -109,7 +109,7 @@ std::string value_behind(std::string_view rest, bool list) {
                                ? cursor.rest().substr(0, cursor.rest().find_first_of(quoted ? "\"'`" : " \t\"'`;)"))
                                : cursor.take_while(is_value_letter);
   while (!value.empty() && (value.back() == '.' || value.back() == ',' || value.back() == ']')) value.remove_suffix(1);
-  // Without a sign only a number is a value: "--batch-size 16", not "batch size is".
+  // Only a number is a value without a sign: "--batch-size 16", not "batch size is".
   if (!sign && (value.empty() || !is_digit(value[0]))) return {};
   return cut_text(value, kLongestValue);
 }

@@ -11,7 +11,7 @@ namespace vramfit::ingest {
 
 extern const TextFormat kShmErrorFormat;
 
-// Without `at` and `speaker`.
+// The error without `at` and `speaker`.
 std::optional<model::ShmError> parse_shm_error(std::string_view text);
 
 }  // namespace vramfit::ingest

@@ -23,8 +23,8 @@ TextEncoding find_encoding(std::string_view first_bytes);
 // What a file that is no text begins with ("a zip archive", "a pickle", "binary data"); nothing for a text.
 std::optional<std::string_view> find_binary(std::string_view first_bytes);
 
-// Where a line that is longer than `most` is best cut in two: behind an escaped line's end ("\\n" in JSON) or a blank
-// near the limit, else at the limit; never within a letter.
+// The best place to cut in two a line that is longer than `most`: behind an escaped line's end ("\\n" in JSON) or a
+// blank near the limit, else at the limit; never within a letter.
 std::size_t find_joint(std::string_view line, std::size_t most);
 
 // Collects bytes and hands over blocks of whole lines as UTF-8.

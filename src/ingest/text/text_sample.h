@@ -10,7 +10,7 @@ namespace vramfit::ingest {
 class TextSample {
  public:
   void add(std::string_view block);
-  // As model::TextFile::sample says.
+  // What model::TextFile::sample says.
   std::string take();
 
  private:

@@ -221,7 +221,8 @@ bool says_cure(const Sentence& sentence) {
                             "difference", "avoids"}) ||
          has_any_part(sentence,
                       {"did the trick", "that was it", "did it", "no more oom", "no longer", "goes away", "went away",
-                       "got it right", "solved", "\xe8\xa7\xa3\xe5\x86\xb3",       // "solved" in Chinese
+                       "got it right", "solved", "within limits", "within the limit", "stays flat", "stays constant",
+                       "\xe8\xa7\xa3\xe5\x86\xb3",                                 // "solved" in Chinese
                        "\xe5\xb0\xb1\xe5\xa5\xbd\xe4\xba\x86", "\xe5\xb0\xb1 ok",  // "then it is fine"
                        "\xe5\xb0\xb1\xe8\xa1\x8c"});
 }

@@ -59,6 +59,30 @@ bool is_ruled_out(const Sentence& sentence, std::size_t card) {
   return false;
 }
 
+bool is_machine(std::string_view word) {
+  static constexpr auto kMachines =
+      std::to_array<std::string_view>({"computer", "machine", "pc", "laptop", "server", "workstation", "desktop",
+                                       "host", "instance", "container", "pod", "node", "vm"});
+  return std::ranges::find(kMachines, word) != kMachines.end();
+}
+
+// "the memory of my computer", "the computer's memory": a machine's own is the host's, as a card's is said to be one's.
+bool is_of_machine(const Sentence& sentence, std::size_t memory) {
+  constexpr std::size_t kFew = 3;  // "of", "my", and one more
+  const auto& words = sentence.words;
+  if (memory > 0) {
+    std::string_view before = words[memory - 1];
+    if (before.ends_with("'s")) before.remove_suffix(2);
+    if (is_machine(before)) return true;
+  }
+  if (memory + 1 >= words.size() || words[memory + 1] != "of") return false;
+  for (std::size_t i = memory + 2; i <= memory + 1 + kFew && i < words.size(); ++i) {
+    if (is_machine(words[i])) return true;
+    if (words[i] == ",") return false;
+  }
+  return false;
+}
+
 ToldOf whose(const Sentence& sentence) {
   bool host = false, card = false;
   for (std::size_t i = 0; i < sentence.words.size(); ++i) {
@@ -69,7 +93,8 @@ ToldOf whose(const Sentence& sentence) {
     host = host || rules_out;
     host = host || word == "ram" || word == "cpu" || word == "host" || word == "rss" || word == "swap" ||
            word.contains("内存") ||
-           (word == "system" && i + 1 < sentence.words.size() && is_name_of_memory(sentence.words[i + 1]));
+           (word == "system" && i + 1 < sentence.words.size() && is_name_of_memory(sentence.words[i + 1])) ||
+           (is_name_of_memory(word) && is_of_machine(sentence, i));
   }
   return card ? ToldOf::kCard : host ? ToldOf::kHost : ToldOf::kUnknown;
 }

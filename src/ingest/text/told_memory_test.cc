@@ -124,6 +124,12 @@ TEST(ToldCause, is_what_the_writer_saw_and_not_what_is_asked) {
   EXPECT_TRUE(is_told("Training passes, but the validation runs out of memory.", SentenceKind::kToldTrainWorks));
 }
 
+TEST(ToldCause, is_the_cure_with_which_it_stays_within_limits) {
+  EXPECT_TRUE(is_told("With .detach() on the sum we are within limits.", SentenceKind::kToldCauseGraphRetained));
+  EXPECT_TRUE(is_told("Under torch.no_grad() memory stays flat.", SentenceKind::kToldCauseNoGradMissing));
+  EXPECT_FALSE(is_told("Memory does not stay within limits with detach().", SentenceKind::kToldCauseGraphRetained));
+}
+
 TEST(ToldCause, is_not_what_is_denied_or_expected) {
   EXPECT_TRUE(is_told("With a larger batch size it runs out of memory.", SentenceKind::kToldCauseCapacityExceeded));
   EXPECT_FALSE(
@@ -189,25 +195,25 @@ TEST(Post, takes_out_what_did_not_happen) {
   EXPECT_EQ(kills("FATAL = [\n    \"std::bad_alloc\",\n]\n"), 0u);
   EXPECT_EQ(kills("## Summary\nThe message will now read\n\n    job 3 was killed by the OOM killer\n"), 0u);
   EXPECT_EQ(kills("I see\n\n    job 3 was killed by the OOM killer\n"), 1u);
-  EXPECT_EQ(parse_text_evidence("Does it need a card with 24 GB?\n", "post").files[0].genre, model::Genre::kQuestion);
+  EXPECT_EQ(parse_text_evidence("Does it need a card with 24 GB?\n", "post").files[0].kind, model::TextKind::kQuestion);
 }
 
 TEST(Post, is_a_question_or_a_source_only_if_its_writer_says_nothing_else) {
   const auto file = [](const std::string& text) { return parse_text_evidence(text, "post").files.at(0); };
-  EXPECT_EQ(file("It runs on the other card.\n\n> is it set before the import?\n\nthat was it\n").genre,
-            model::Genre::kNone)
+  EXPECT_EQ(file("It runs on the other card.\n\n> is it set before the import?\n\nthat was it\n").kind,
+            model::TextKind::kNone)
       << "somebody else asks";
   const std::string source = "try:\n    load()\nexcept MemoryError as error:\n    raise OSError(error)\n";
-  EXPECT_EQ(file(source).genre, model::Genre::kSource);
+  EXPECT_EQ(file(source).kind, model::TextKind::kSource);
   EXPECT_EQ(file("def load():\n    \"\"\"Gets all of it.\n\n    It is read as a whole, whatever it says.\n    "
                  "\"\"\"\n    # it is not there for all of them\n    a = b(1)\n    c = d(2)\n" +
                  source)
-                .genre,
-            model::Genre::kSource)
+                .kind,
+            model::TextKind::kSource)
       << "it speaks of itself";
-  EXPECT_EQ(file("This one fails for us since yesterday:\n\n" + source).genre, model::Genre::kNone);
-  EXPECT_EQ(file("运行下面的脚本就报错：\n\n" + source).genre, model::Genre::kNone);
-  EXPECT_NE(file("It is so, see https://pytorch.org/docs/stable/notes/faq.html\n").genre, model::Genre::kDocument);
+  EXPECT_EQ(file("This one fails for us since yesterday:\n\n" + source).kind, model::TextKind::kNone);
+  EXPECT_EQ(file("运行下面的脚本就报错：\n\n" + source).kind, model::TextKind::kNone);
+  EXPECT_NE(file("It is so, see https://pytorch.org/docs/stable/notes/faq.html\n").kind, model::TextKind::kDocument);
 }
 
 TEST(Post, of_a_script_without_known_pronouns_is_its_writers) {

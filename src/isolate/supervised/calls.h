@@ -110,7 +110,7 @@ class Calls {
   void note_plain_folder(const std::string& words, const std::string& folder);
   Answer hand_out_plain_folders();
   Answer parent_ready(const Found& found);
-  // What a connection to an address, or a message there, is refused with; 0: it is not.
+  // The error with which a connection to an address, or a message there, is refused; 0: it is not.
   int refusal_of(std::uint64_t address, std::uint64_t size);
 
   UnionTree& tree_;

@@ -18,7 +18,7 @@ class Services {
   using ReadTable = std::function<std::string(std::string_view name)>;
   static std::string read_kernel_table(std::string_view name);
 
-  // What listens now.
+  // The services that listen now.
   static Services find(const ReadTable& read = read_kernel_table);
 
   // Whether what listens at this port of the machine itself is still one of those. A port that the job has taken since

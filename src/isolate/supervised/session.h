@@ -26,7 +26,7 @@ class SupervisedWatch {
   ~SupervisedWatch();
   SupervisedWatch(const SupervisedWatch&) = delete;
   SupervisedWatch& operator=(const SupervisedWatch&) = delete;
-  // After the job. An error: it never entered its layer.
+  // Called after the job. An error: it never entered its layer.
   base::Result<LayerContents> look();
   base::Result<std::vector<std::string>> keep(const std::filesystem::path& folder) const;
 

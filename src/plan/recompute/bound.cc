@@ -38,7 +38,8 @@ double CostBound::of_rest(std::size_t last, Bytes freed, double cost) const {
   return least;
 }
 
-// By module: the least of its cost less what the bytes it frees are worth, and of 0. Children come after their parents.
+// For each module, the least of its cost less what the bytes it frees are worth, and of 0. Children come after their
+// parents.
 std::vector<double> CostBound::reduce(std::size_t deadline, double price) const {
   std::vector<double> reduced(step_.modules.size(), 0);
   std::vector<double> inside(step_.modules.size(), 0);
@@ -96,7 +97,7 @@ void CostBound::set_rest(Deadline& deadline) const {
   for (std::size_t i = 0; i < step_.modules.size(); ++i) sum_after(children_[i], deadline.rest[i]);
 }
 
-// Where bytes must be free: at the end of forward, and at the backward of modules.
+// The moments at which bytes must be free: at the end of forward, and at the backward of modules.
 std::vector<CostBound::Deadline> CostBound::find_deadlines(Bytes budget) const {
   const std::size_t count = step_.modules.size();
   std::vector<Deadline> found;

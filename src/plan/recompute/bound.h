@@ -18,8 +18,8 @@ class CostBound {
   CostBound(const model::StepModules& step, const std::vector<double>& costs, Bytes budget);
 
   double of_all() const { return least_; }
-  // Of any answer that goes on from one in which all modules up to `last`, and all within it, are decided: that one
-  // frees `freed` and costs `cost`.
+  // The bound of any answer that goes on from one in which all modules up to `last`, and all within it, are decided:
+  // that one frees `freed` and costs `cost`.
   double of_rest(std::size_t last, Bytes freed, double cost) const;
 
  private:

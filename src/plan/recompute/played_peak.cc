@@ -9,7 +9,7 @@
 namespace vramfit::plan {
 namespace {
 
-// Of the peak: what frees no more of it is not worth running anything again.
+// What frees no more than this share of the peak is not worth running anything again.
 constexpr double kNoGain = 0.001;
 
 std::int64_t find_most(const std::vector<Life>& lives, const model::StreamPass& pass) {

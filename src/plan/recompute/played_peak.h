@@ -23,8 +23,8 @@ class PlayedPeak {
   model::AllocationStream stream_;  // no block in it: the job has none
 };
 
-// Without modules that bring nothing there: conv1, bn1 and maxpool of a ResNet hand each other what they save, so each
-// alone frees nothing. Taken out one by one, in their order.
+// The set without modules that bring nothing there: conv1, bn1 and maxpool of a ResNet hand each other what they save,
+// so each alone frees nothing. Taken out one by one, in their order.
 RepeatSet without_idle_as_played(const PlayedPeak& played, RepeatSet set);
 
 }  // namespace vramfit::plan

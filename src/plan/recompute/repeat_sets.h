@@ -22,8 +22,8 @@ struct RepeatSet {
 // For each module, the seconds that its forward takes once more on that card.
 std::vector<double> repeat_seconds(const model::Job& job, const model::Card& card, Kept kept = Kept::kNothing);
 
-// Without modules that bring nothing: taken out one by one, the dearest first, while the step stays within the budget,
-// or within what the whole set comes to. Each of those that are left is needed.
+// The modules without those that bring nothing: taken out one by one, the dearest first, while the step stays within
+// the budget, or within what the whole set comes to. Each of those that are left is needed.
 std::vector<std::size_t> without_idle(const model::StepModules& step, const std::vector<double>& costs,
                                       std::vector<std::size_t> modules, Bytes budget);
 

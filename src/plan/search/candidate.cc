@@ -14,7 +14,7 @@ namespace vramfit::plan {
 namespace {
 
 constexpr double kCostPerChange = 0.02;
-// Beyond this the space is cut: the strongest levels of each axis stay, which keeps "nothing fits" provable.
+// The space is cut beyond this: the strongest levels of each axis stay, which keeps "nothing fits" provable.
 constexpr std::size_t kMostCandidates = 60000;
 constexpr std::size_t kMostLevels = 255;  // a level is one byte
 
@@ -27,15 +27,7 @@ double cost(const Candidate& candidate) {
   return std::max(1.0, candidate.time_factor) * (1 + kCostPerChange * (candidate.changes - candidate.mends));
 }
 
-// Tiers, with one for slow plans before the last; in the tier of precision, what loses updates after what does not.
-std::pair<int, bool> rank_of(const Candidate& candidate) {
-  const Tier tier = tier_of(candidate.effect);
-  const bool is_slow = candidate.time_factor > kTooSlow;
-  if (tier == Tier::kAnother) return {static_cast<int>(tier) + 1, false};
-  return {is_slow ? static_cast<int>(Tier::kAnother) : static_cast<int>(tier), candidate.effect == Effect::kUpdates};
-}
-
-// Of two plans that cost no time, the faster is better. But where a smaller network or smaller inputs make it fast, a
+// The faster of two plans that cost no time is better. But where a smaller network or smaller inputs make it fast, a
 // faster plan is further from what was to be trained.
 double distance_by_time(const Candidate& candidate) {
   const bool computes_less = candidate.effect == Effect::kInput || candidate.effect == Effect::kNetwork;
@@ -217,16 +209,16 @@ std::vector<Axis> thin_out(std::vector<Axis> axes) {
   return axes;
 }
 
-std::optional<Outlook> play_with(Untold untold, const model::Job& job, const Target& target,
+std::optional<Outlook> play_with(UnknownEnd unknown_end, const model::Job& job, const Target& target,
                                  const std::vector<Axis>& axes, const Candidate& candidate,
                                  const StreamPlayer& player) {
   std::optional<Outlook> outlook;
   if (auto whole = foretell_whole_loss(job, target, axes, candidate.levels)) {
-    whole->forecast.untold = untold;
+    whole->forecast.unknown_end = unknown_end;
     outlook = player.play(whole->forecast, whole->begun);
   }
   Foretold foretold = foretell(job, target, axes, candidate.levels);
-  foretold.forecast.untold = untold;
+  foretold.forecast.unknown_end = unknown_end;
   if (!outlook) outlook = player.play(foretold.forecast, foretold.begun);
   if (!outlook) return outlook;
   outlook->made_by = find_way(job, target, axes, candidate.levels);
@@ -235,20 +227,38 @@ std::optional<Outlook> play_with(Untold untold, const model::Job& job, const Tar
   return outlook;
 }
 
-// Where nothing tells when blocks go, the same with all of them gone at once, and with all of them as they were.
-void tell_how_far_untold(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
-                         const Candidate& candidate, const StreamPlayer& player, Outlook& outlook) {
+// Plays the same with all blocks gone at once, and with all of them as they were, where nothing tells when they go.
+void tell_how_far_off(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                      const Candidate& candidate, const StreamPlayer& player, Outlook& outlook) {
   const Foretold foretold = foretell(job, target, axes, candidate.levels);
   if (foretold.forecast.evaluation_graph >= foretold.begun.evaluation_graph) return;
-  const auto at = [&](Untold untold) -> std::optional<Need> {
-    const auto found = play_with(untold, job, target, axes, candidate, player);
+  const auto at = [&](UnknownEnd unknown_end) -> std::optional<Need> {
+    const auto found = play_with(unknown_end, job, target, axes, candidate, player);
     return found ? std::optional(Need{found->needs, found->uses}) : std::nullopt;
   };
-  outlook.at_least = at(Untold::kGoesAtOnce);
-  outlook.at_most = at(Untold::kStays);
+  outlook.at_least = at(UnknownEnd::kGoesAtOnce);
+  outlook.at_most = at(UnknownEnd::kStays);
 }
 
 }  // namespace
+
+Rank rank_of(Effect effect, double time_factor) {
+  const bool is_slow = time_factor > kTooSlow;
+  switch (tier_of(effect)) {
+    case Tier::kEqual:
+      return is_slow ? Rank::kSlow : Rank::kEqual;
+    case Tier::kRounding:
+      return is_slow ? Rank::kSlow : Rank::kRounding;
+    case Tier::kPrecision:
+      if (effect == Effect::kUpdates) return is_slow ? Rank::kSlowUpdates : Rank::kUpdates;
+      return is_slow ? Rank::kSlow : Rank::kPrecision;
+    case Tier::kStatistics:
+      return is_slow ? Rank::kSlow : Rank::kStatistics;
+    case Tier::kAnother:
+      break;
+  }
+  return Rank::kAnother;
+}
 
 double time_factor_of(const model::Job& job, const Target& target, const Forecast& forecast) {
   const double now = devices::estimate_step_seconds(target.card, job.work);
@@ -342,7 +352,7 @@ Explained explain(const model::Job& job, const Target& target, const std::vector
   Forecast forecast = forecast_levels(job, target, axes, candidate.levels);
   auto played = player != nullptr ? play(job, target, axes, candidate, *player) : std::nullopt;
   if (played) {
-    tell_how_far_untold(job, target, axes, candidate, *player, *played);
+    tell_how_far_off(job, target, axes, candidate, *player, *played);
   } else {
     played = add_up(job, forecast);
     const Bytes own = add_up(job, start_forecast(job)).uses;
@@ -367,7 +377,7 @@ std::optional<std::vector<Life>> foretell_lives(const model::Job& job, const Tar
 
 std::optional<Outlook> play(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                             const Candidate& candidate, const StreamPlayer& player) {
-  return play_with(Untold::kGuessed, job, target, axes, candidate, player);
+  return play_with(UnknownEnd::kGuessed, job, target, axes, candidate, player);
 }
 
 }  // namespace vramfit::plan

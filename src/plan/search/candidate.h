@@ -48,10 +48,25 @@ std::vector<Axis> build_axes(const model::Job& job, const Target& target, std::s
 // Cheaper). The one that changes nothing is left out.
 std::vector<Candidate> build_candidates(const model::Job& job, const Target& target, const std::vector<Axis>& axes);
 
-// The order of plans for --goal same-training: first those that change the training less (by tier), then the faster,
-// then those with fewer changes. Each further change counts as 2 % of time, since nobody wants five changes where one
-// will do; putting a fault right counts nothing. Plans that make a step twice as slow come behind all that train the
-// same steps. The other goals put time or memory first.
+// What comes first in the order of plans for --goal same-training, mildest first: what a plan takes from the training;
+// those that make a step more than twice as slow come behind all that train the same steps.
+enum class Rank : std::uint8_t {
+  kEqual,
+  kRounding,
+  kPrecision,
+  kUpdates,  // in fewer bits too, and small updates are lost
+  kStatistics,
+  kSlow,
+  kSlowUpdates,
+  kAnother,
+  kBeyondAll  // no plan's
+};
+Rank rank_of(Effect effect, double time_factor);
+inline Rank rank_of(const Candidate& candidate) { return rank_of(candidate.effect, candidate.time_factor); }
+
+// The order of plans for --goal same-training: by rank, then the faster, then those with fewer changes. Each further
+// change counts as 2 % of time, since nobody wants five changes where one will do; putting a fault right counts
+// nothing. The other goals put time or memory first.
 class Cheaper {
  public:
   explicit Cheaper(Goal goal = Goal::kSameTraining) : goal_(goal) {}
@@ -67,8 +82,7 @@ double gain_of(const Candidate& cheaper, const Candidate& other);
 
 bool is_at_most(const Candidate& weaker, const Candidate& stronger);
 
-// By axis: whether it changes what is held at any moment of this phase. If no moment of the phase is known: true for
-// all.
+// Whether each axis changes what is held at any moment of this phase. If no moment of the phase is known: true for all.
 std::vector<bool> find_axes_of(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                                std::string_view phase);
 // Like is_at_most, but only these axes count.

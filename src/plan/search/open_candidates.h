@@ -43,9 +43,9 @@ class OpenCandidates {
   void rule_out_refused(const Candidate& broken, const std::vector<std::string>& refused);
   void leave_unproven_above(const Candidate& broken, const std::vector<std::string>& refused);
 
-  // By axis: whether it changes what is held in this phase.
+  // Whether each axis changes what is held in this phase.
   const std::vector<bool>& axes_of(const std::string& phase);
-  // By axis: whether it changes a phase in which memory ran out. All false while none has.
+  // Whether each axis changes a phase in which memory ran out. All false while none has.
   const std::vector<bool>& matters() const { return matters_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "plan/search/predicted_needs.h"
 
+#include <cmath>
+
 namespace vramfit::plan {
 namespace {
 
@@ -22,8 +24,11 @@ Bytes PredictedNeeds::of(std::size_t index) {
     if (!is_worth_it || play_seconds_ > kMostPlaySeconds) return candidate.needs;
     const std::int64_t began_ns = clock_.now_ns();
     const auto outlook = play(job_, target_, axes_, candidate, player_);
-    played_[index] = outlook ? Played{outlook->needs, outlook->least, outlook->made_by}
-                             : Played{candidate.needs, Bytes(), MadeBy::kAddedUp};
+    if (outlook) {
+      played_[index] = Played{outlook->needs, outlook->least, outlook->floor, outlook->made_by};
+    } else {
+      played_[index] = Played{candidate.needs, Bytes(), floor_of(index), MadeBy::kAddedUp};
+    }
     play_seconds_ += base::seconds_between(began_ns, clock_.now_ns());
   }
   return played_[index]->needs;
@@ -48,14 +53,23 @@ double PredictedNeeds::excess_of(std::size_t candidate) const {
   return options_.hopeless_excess_seen;
 }
 
+Bytes PredictedNeeds::floor_of(std::size_t candidate) {
+  if (played_[candidate]) return played_[candidate]->floor;
+  std::optional<Bytes>& floor = floors_[candidate];
+  if (!floor) floor = explain(job_, target_, axes_, candidates_[candidate]).outlook.floor;
+  return *floor;
+}
+
 bool PredictedNeeds::is_hopeless(std::size_t candidate) {
   const double needs = static_cast<double>(of(candidate).count());
   const double limit = static_cast<double>(target_.limit.count());
   const double least = played_[candidate] ? static_cast<double>(played_[candidate]->least.count()) : 0;
   // What tensors hold at once is more than the card, whatever the rest comes to.
   if (least > limit * (1 + options_.hopeless_excess_held)) return true;
-  // The lower end of its interval would fit.
-  if (lowest_of(needs, trusted_as(candidate)) <= limit) return false;
+  // The lower end of its interval would fit, unless what lasts from step to step is more.
+  if (lowest_of(needs, trusted_as(candidate)) <= limit) {
+    return needs > limit && std::isfinite(options_.hopeless_excess_held) && floor_of(candidate) > target_.limit;
+  }
   return needs > limit * (1 + excess_of(candidate));
 }
 

@@ -29,17 +29,18 @@ class PredictedNeeds {
         options_(options),
         clock_(clock),
         player_(job),
-        played_(candidates.size()) {}
+        played_(candidates.size()),
+        floors_(candidates.size()) {}
 
-  // By playing the job's allocations, where they can be played, the candidate is near the card's size, and time is
-  // left; else the savings are added up.
+  // Plays the job's allocations where they can be played, the candidate is near the card's size, and time is left; else
+  // adds up the savings.
   Bytes of(std::size_t candidate);
 
   bool is_known_to_need_less(std::size_t one, std::size_t other) const {
     return played_[one] && played_[other] && played_[one]->needs < played_[other]->needs;
   }
 
-  // By what share the prediction for this candidate may be wrong, if it was played; nothing where it was added up.
+  // The share by which the prediction for this candidate may be wrong, if it was played; nothing where it was added up.
   std::optional<double> error_of_played(std::size_t candidate) const;
   bool is_played(std::size_t candidate) const { return played_[candidate].has_value(); }
 
@@ -52,10 +53,12 @@ class PredictedNeeds {
   struct Played {
     Bytes needs;
     Bytes least;  // what tensors hold at once: neither an empty cache nor luck with segments gets below it
+    Bytes floor;  // what lasts from step to step
     MadeBy by = MadeBy::kAddedUp;
   };
 
   double excess_of(std::size_t candidate) const;
+  Bytes floor_of(std::size_t candidate);
   MadeBy trusted_as(std::size_t candidate) const;
 
   const model::Job& job_;
@@ -66,6 +69,7 @@ class PredictedNeeds {
   const base::Clock& clock_;
   StreamPlayer player_;
   std::vector<std::optional<Played>> played_;  // by candidate
+  std::vector<std::optional<Bytes>> floors_;   // by candidate, of those that were not played
   double play_seconds_ = 0;
 };
 

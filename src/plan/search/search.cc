@@ -21,6 +21,7 @@ constexpr double kTightShare = 0.98;  // of the card
 constexpr int kRunsInDoubt = 2;
 constexpr double kThinkable = 3, kDoubtShare = 5;
 constexpr int kRunsToLeaveOut = 3;
+constexpr double kShareInDoubt = 0.5;  // of the time: before later ranks, for plans that are not foreseen to fit
 
 // The stages in which candidates are run: search.h.
 class Search {
@@ -33,6 +34,7 @@ class Search {
         options_(options),
         trials_(job, target, axes, prover, options, clock, on_trial),
         candidates_(trials_.candidates()),
+        end_(find_end()),
         needs_(trials_.needs()),
         open_(trials_.open()),
         result_(trials_.result()) {}
@@ -53,8 +55,16 @@ class Search {
   }
 
  private:
+  // Candidates are in the order of ranks where plans are ranked by what they take from the training.
+  std::size_t find_end() const {
+    if (target_.goal != Goal::kSameTraining) return candidates_.size();
+    const auto end =
+        std::ranges::lower_bound(candidates_, options_.before, {}, [](const Candidate& one) { return rank_of(one); });
+    return static_cast<std::size_t>(end - candidates_.begin());
+  }
+
   // Techniques that put a fault of the script right come first, each by itself: the mildest option that fits is looked
-  // for by bisection.
+  // for by bisection. They are tried whatever is foreseen: of what a fault keeps, least is known.
   void try_mends() {
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       if (!axes_[axis].technique->mends_cause(job_)) continue;
@@ -76,7 +86,7 @@ class Search {
   // Indices of the candidates that change this axis alone, mildest first.
   std::vector<std::size_t> find_chain(std::size_t axis) const {
     std::vector<std::size_t> chain(axes_[axis].options.size(), kNoCandidate);
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    for (std::size_t i = 0; i < end_; ++i) {
       const auto level = candidates_[i].levels[axis];
       if (candidates_[i].changes == 1 && level > 0) chain[level - 1U] = i;
     }
@@ -103,15 +113,29 @@ class Search {
     });
   }
 
-  // When nothing promising is left, or the forecast has been wrong a few times, the candidate that frees most is run.
-  // If even that does not fit, nothing does; and its failure rules out more than any other's.
+  // When nothing promising is left, or the forecast has been wrong a few times, the candidate that frees most is run,
+  // of those that may fit. One that is foreseen not to is run only where nothing else is left: if even that does not
+  // fit, nothing does; and its failure rules out more than any other's.
   void secure() {
     for (int run = 1; !trials_.has_best() && trials_.may_run(); ++run) {
-      std::size_t next = run % kRunsToTrust == 0 ? kNoCandidate : find_promising(candidates_.size());
-      if (next == kNoCandidate) next = trials_.find_smallest_open(candidates_.size(), [](std::size_t) { return true; });
+      const bool may_doubt = has_time_for_doubts();
+      std::size_t next = may_doubt && run % kRunsToTrust == 0 ? kNoCandidate : find_promising(end_);
+      if (next == kNoCandidate && may_doubt) {
+        next = trials_.find_smallest_open(end_, [&](std::size_t i) { return !needs_.is_hopeless(i); });
+      }
+      std::string_view stage = "combinations";
+      if (next == kNoCandidate && options_.tries_hopeless) {
+        next = trials_.find_smallest_open(end_, [](std::size_t) { return true; });
+        stage = "none is foreseen to fit, what frees most";
+      }
       if (next == kNoCandidate) return;
-      if (!trials_.try_candidate(next, "combinations")) ++disappointments_;
+      if (!trials_.try_candidate(next, stage)) ++disappointments_;
     }
+  }
+
+  // Where plans of later ranks are left, they must not lack the time for what is in doubt among these.
+  bool has_time_for_doubts() const {
+    return end_ == candidates_.size() || trials_.elapsed() <= kShareInDoubt * options_.budget_seconds;
   }
 
   // Looks for a cheaper plan than the best so far. Promising ones are run in the order of their cost: the first that
@@ -247,6 +271,7 @@ class Search {
   const SearchOptions& options_;
   Trials trials_;
   const std::vector<Candidate>& candidates_;
+  const std::size_t end_;  // of those that may be run
   PredictedNeeds& needs_;
   OpenCandidates& open_;
   SearchResult& result_;
@@ -278,21 +303,22 @@ bool is_tight(const Proof& proof, Bytes limit) {
   return proof.retries > 0 || share >= kTightShare;
 }
 
-bool is_foreseen_to_fit(const model::Job& job, const Target& target, const std::vector<Axis>& axes) {
+Rank find_foreseen_rank(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Rank from) {
   constexpr std::size_t kMostPlayed = 200;
   const double most = static_cast<double>(target.limit.count()) * (1 - SearchOptions{}.safety);
   const auto fits = [&](Bytes needs) { return static_cast<double>(needs.count()) <= most; };
   const StreamPlayer player(job);
   std::size_t played = 0;
   for (const Candidate& candidate : build_candidates(job, target, axes)) {
-    if (!player.is_sound() && fits(candidate.needs)) return true;
+    if (rank_of(candidate) < from) continue;
+    if (!player.is_sound() && fits(candidate.needs)) return rank_of(candidate);
     if (!player.is_sound()) continue;
     if (!may_fit(candidate.needs, most)) continue;
-    if (++played > kMostPlayed) return false;
+    if (++played > kMostPlayed) break;
     const auto outlook = play(job, target, axes, candidate, player);
-    if (fits(outlook ? outlook->needs : candidate.needs)) return true;
+    if (fits(outlook ? outlook->needs : candidate.needs)) return rank_of(candidate);
   }
-  return false;
+  return Rank::kBeyondAll;
 }
 
 SearchResult search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,

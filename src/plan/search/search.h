@@ -41,7 +41,7 @@ struct Proof {
   std::int64_t retries = 0;          // PyTorch emptied its cache to go on: slower
   std::string phase;                 // of the peak, or of the failure
   Bytes tried;                       // what it asked for when memory ran out
-  std::string detail;                // why it was refused or failed; the script's line that ran out
+  std::string detail;                // why it was refused, failed or is a close call; the script's line that ran out
   std::vector<std::string> refused;  // change ids
   double wall_seconds = 0;
 };
@@ -55,6 +55,8 @@ class Prover {
   // Runs the script with the plan for at most `seconds_left`. A run that fails is a proof too; an error means that
   // nothing could be run (it was interrupted, there is no shared memory).
   virtual base::Result<Proof> prove(const model::Plan& plan, double seconds_left) = 0;
+  // Whether it need not run it for that.
+  virtual bool knows(const model::Plan&) const { return false; }
 };
 
 struct SearchOptions {
@@ -72,9 +74,12 @@ struct SearchOptions {
   double noticed = 0.02;  // share of a step's time; a plan that is predicted not to fit is not run for a smaller gain
   double safety = 0.03;   // share of the card that a candidate has to leave free by its prediction, to be run first
   int alternatives = 4;   // how many fitting plans to look for beside the best
-  bool runs_alternatives = true;  // false: they are only predicted
-  bool makes_room = true;         // a plan with room may take the place of a tight one
-  bool doubts_forecast = false;   // a few candidates that only the prediction rules out are run
+  bool runs_alternatives = true;   // false: they are only predicted
+  bool makes_room = true;          // a plan with room may take the place of a tight one
+  bool doubts_forecast = false;    // a few candidates that only the prediction rules out are run
+  Rank before = Rank::kBeyondAll;  // the answer is of an earlier rank; others may be alternatives to it
+  // Where nothing is foreseen to fit, not even by the lower end of its interval, the plan that frees most is run.
+  bool tries_hopeless = true;
 };
 
 enum class Ending {
@@ -114,8 +119,10 @@ struct SearchResult {
 // Called before each run with the plan's name and how many runs are done.
 using OnTrial = std::function<void(const model::Plan&, const Outlook&, std::size_t done, std::string_view stage)>;
 
-// Whether some plan would fit by the prediction, with room for its error.
-bool is_foreseen_to_fit(const model::Job& job, const Target& target, const std::vector<Axis>& axes);
+// The least rank, from `from` on, of which some plan would fit by the prediction, with room for its error. kBeyondAll:
+// there is none.
+Rank find_foreseen_rank(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
+                        Rank from = Rank::kEqual);
 
 SearchResult search(const model::Job& job, const Target& target, const std::vector<Axis>& axes, Prover& prover,
                     const SearchOptions& options, const base::Clock& clock, const OnTrial& on_trial = {});

@@ -33,6 +33,7 @@ class LawProver final : public Prover {
     double not_kept = 0;  // recomputed or on the host: what is one need not be the other
     for (const model::Change& change : plan.changes) {
       if (change.technique == "micro_batch") activations *= share_of_batch(change);
+      if (change.technique == "split_forward") activations /= static_cast<double>(*find_integer(change, "parts"));
       if (change.technique == "autocast") activations *= 0.66;
       if (change.technique == "checkpoint") {
         not_kept = std::max(not_kept, checkpoint_gain * static_cast<double>(find_names(change, "modules").size()) / 12);
@@ -219,6 +220,36 @@ TEST(Search, says_that_nothing_fits_only_after_the_strongest_was_run) {
   EXPECT_EQ(result.trials.size() + result.ruled_out, result.candidates);
 }
 
+TEST(Search, where_nothing_is_foreseen_to_fit_nothing_is_run_before_all_is_known) {
+  Setting setting(200);
+  LawProver prover(setting.target.limit, setting.clock);
+  SearchOptions options;
+  options.tries_hopeless = false;
+  EXPECT_FALSE(setting.search_with(prover, options).best);
+  EXPECT_EQ(prover.runs, 0);
+}
+
+TEST(Search, plans_of_ranks_that_are_not_asked_for_are_only_predicted) {
+  for (const Rank before : {Rank::kRounding, Rank::kPrecision, Rank::kUpdates, Rank::kAnother}) {
+    Setting setting(2000);
+    LawProver prover(setting.target.limit, setting.clock);
+    SearchOptions options;
+    options.before = before;
+    options.makes_room = options.runs_alternatives = false;
+    const SearchResult result = setting.search_with(prover, options);
+    EXPECT_FALSE(result.trials.empty());
+    for (const PlanTrial& trial : result.trials) EXPECT_LT(rank_of(trial.candidate), before) << trial.plan.name;
+  }
+}
+
+TEST(Search, the_least_rank_that_is_foreseen_to_fit_is_that_of_the_first_such_plan) {
+  Setting setting(2000);
+  const Rank least = find_foreseen_rank(setting.job, setting.target, setting.axes);
+  EXPECT_EQ(least, Rank::kEqual);
+  EXPECT_GE(find_foreseen_rank(setting.job, setting.target, setting.axes, Rank::kPrecision), Rank::kPrecision);
+  EXPECT_EQ(find_foreseen_rank(setting.job, example_target(300), setting.axes), Rank::kBeyondAll);
+}
+
 TEST(Search, running_out_of_time_is_not_the_same_as_nothing_fits) {
   Setting setting(1400);
   LawProver prover(setting.target.limit, setting.clock);
@@ -375,7 +406,9 @@ TEST(Search, a_plan_that_takes_nothing_from_the_training_is_proven_in_few_runs) 
 // Runs for a card of 2000 MiB and a job of which so much is there at once whatever its batch; sums know no better than
 // that accumulation takes it down.
 int count_runs(Bytes there, const SearchOptions& options) {
-  Setting setting(2000);
+  std::vector<const Technique*> techniques(all_techniques().begin(), all_techniques().end());
+  std::erase(techniques, &split_forward());  // another way to parts of a batch, for which others are tried instead
+  Setting setting(2000, techniques);
   model::AllocationStream stream;
   stream.blocks.push_back(
       {0, model::kStreamEnd, -1, there.count(), VF_PHASE_TRAIN, VF_STAGE_OTHER, model::BlockOwner::kWeights});

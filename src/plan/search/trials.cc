@@ -63,7 +63,8 @@ bool Trials::is_anything_unknown() const {
 
 bool Trials::try_candidate(std::size_t index, std::string_view stage) {
   Explained explained = explain(job_, target_, axes_, candidates_[index], &needs_.player());
-  if (on_trial_) on_trial_(explained.plan, explained.outlook, result_.trials.size(), stage);
+  if (on_trial_ && !prover_.knows(explained.plan))
+    on_trial_(explained.plan, explained.outlook, result_.trials.size(), stage);
   const double before = elapsed();
   base::Result<Proof> proof = prover_.prove(explained.plan, options_.budget_seconds - before);
   if (!proof) {

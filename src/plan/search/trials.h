@@ -28,12 +28,13 @@ class Trials {
   // The cheapest that was proven to fit; kNoCandidate: none was.
   std::size_t best() const { return best_; }
   bool has_best() const { return best_ != kNoCandidate; }
-  // In its place one that costs more, which was the last to run.
+  // Takes in its place one that costs more, which was the last to run.
   void prefer_last(std::size_t index);
 
   // Whether the budget has time for another run. It is over once it has not.
   bool may_run();
   bool has_time_for(double runs) const;
+  double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
   bool is_over() const { return stopped_; }
   // Time ran out for what is not needed for the answer.
   void end_well() { stopped_ = false; }
@@ -50,7 +51,7 @@ class Trials {
     return kNoCandidate;
   }
 
-  // Of the first `end` candidates (the cheapest) the open one that is predicted to need least. Of several that need the
+  // The open one of the first `end` candidates (the cheapest) that is predicted to need least; of several that need the
   // same, the one that changes most in the phase where memory ran out: if it fails, the others are ruled out.
   template <typename Predicate>
   std::size_t find_smallest_open(std::size_t end, Predicate predicate) {
@@ -63,7 +64,6 @@ class Trials {
   }
 
  private:
-  double elapsed() const { return base::seconds_between(started_ns_, clock_.now_ns()); }
   bool is_anything_unknown() const;
   void draw_conclusions(std::size_t index, const Proof& proof);
   bool is_stronger(std::size_t left, std::size_t right);

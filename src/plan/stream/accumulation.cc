@@ -17,7 +17,7 @@ using model::StreamTime;
 // comes after all of them. More of them would cost a play its speed.
 constexpr int kMostPlayed = 4;
 
-// From where a batch goes to the card to the end of its backward.
+// One round, from where a batch goes to the card to the end of its backward.
 struct Round {
   StreamTime begin = 0, end = 0;
   std::size_t first = 0;  // the first block that is born in it

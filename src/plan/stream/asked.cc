@@ -38,7 +38,7 @@ std::vector<StreamCall> order_calls(const model::AllocationStream& stream) {
   return calls;
 }
 
-// By the allocator's own rules, played with the sizes that it gave: what it took whole was of that size already.
+// Found by the allocator's own rules, played with the sizes that it gave: what it took whole was of that size already.
 // Nothing where that does not come to what was recorded.
 std::vector<Placed> find_placed(const model::AllocationStream& stream) {
   allocator::LinuxDevice device(std::uint64_t{1} << 46);

@@ -9,9 +9,9 @@
 
 namespace vramfit::plan {
 
-// By block of the stream. Of a large block up to 1 MiB is not split off, and which blocks those are differs from step
-// to step: the same tensor's smallest block is nearest to what was asked. Tensors are the same in passes that have as
-// many of their module, stage and owner.
+// How many bytes were asked for, for each block of the stream. A block may be up to 1 MiB larger than what was asked,
+// and which blocks are differs from step to step. So the smallest block that the same tensor had in any step is taken.
+// Tensors are taken for the same in steps that make equally many of them in one module and stage, for one owner.
 std::vector<std::int64_t> find_asked(const model::AllocationStream& stream);
 
 }  // namespace vramfit::plan

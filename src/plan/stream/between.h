@@ -10,10 +10,11 @@ namespace vramfit::plan {
 // stays, one that goes with the inputs, one with their square (the scores of an attention).
 double share_between(double scale, double measured, double share);
 
-// `whole`, each block of the size that it and its counterpart in `shrunk` foretell for `scale` (of the pixels, or of
-// the length; `measured`: that of `shrunk`). A block's counterpart has the same module, phase, stage and owner, is a
-// product if the block is, is kept for a backward if the block is, and comes at the same place among those that are
-// alike. Where one run has more of these than the other, each shrinks by the share by which all of them together did.
+// The stream `whole` as it would be at `scale` of its pixels or its length. Each block gets the size that follows from
+// its own and from that of its counterpart in `shrunk`, a run at the scale `measured`. A block's counterpart has the
+// same module, phase, stage and owner, is a product if the block is, is kept for a backward if the block is, and comes
+// at the same place among those that are alike. Where one run has more of these than the other, each shrinks by the
+// share by which all of them together did.
 model::AllocationStream stream_between(const model::AllocationStream& whole, const model::AllocationStream& shrunk,
                                        double scale, double measured);
 

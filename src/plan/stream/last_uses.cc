@@ -19,12 +19,12 @@ using model::StreamBlock;
 
 // Smaller ones are counters and statistics, of which training has more.
 constexpr std::int64_t kLeastCompared = 64 << 10;
-// Of a large block up to 1 MiB is not split off (kSmallSize of PyTorch's CUDACachingAllocator).
+// Up to 1 MiB of a large block is not split off (kSmallSize of PyTorch's CUDACachingAllocator).
 constexpr double kUnsplit = model::kLeastSplit;
-// Of one module's blocks in a forward and in another: a network of a few modules with thousands of blocks each is not
-// compared.
+// Pairs of one module's blocks in a forward and in another: a network of a few modules with thousands of blocks each is
+// not compared.
 constexpr std::size_t kMostCompared = std::size_t{1} << 22;
-// Of an evaluation without a graph, few blocks stay until its end.
+// Few blocks of an evaluation without a graph stay until its end.
 constexpr double kMostKept = 0.5;
 
 struct Range {
@@ -95,7 +95,7 @@ class ComparedForwards {
     for (const Pair& pair : pairs_) {
       const auto after = std::ranges::lower_bound(pairs_, witness_.blocks[pair.shown].died, {},
                                                   [&](const Pair& each) { return witness_.blocks[each.shown].born; });
-      // After the operator whose result is the last one before; what it works in comes after its result.
+      // The place is after the operator whose result is the last one before; what it works in comes after its result.
       std::size_t next = (after - 1)->own + 1;
       while (next < own_.to && !is_paired[next] && stream_.blocks[next].died < end) ++next;
       uses[pair.own] = next < own_.to ? at_event(stream_.blocks[next].born) - 1 : at_event(end) - 1;
@@ -119,7 +119,7 @@ class ComparedForwards {
   double bytes_of(std::size_t i) const { return static_cast<double>(stream_.blocks[i].bytes); }
   double bytes_shown(std::size_t i) const { return static_cast<double>(witness_.blocks[i].bytes); }
 
-  // Of how many times the size its blocks are: what most modules with as many blocks say.
+  // The factor between the sizes of their blocks: what most modules with as many blocks say.
   std::optional<double> find_factor(const ByModule& modules, const ByModule& fellows) const {
     std::vector<double> factors;
     for (const auto& [module, blocks] : modules) {
@@ -140,8 +140,8 @@ class ComparedForwards {
     return std::abs(bytes_shown(shown) - factor * bytes_of(own)) <= slack;
   }
 
-  // In their order, as many as can be: training has blocks that an evaluation has not (masks of dropout, statistics),
-  // and one that is taken for the next block of its size must not keep all later ones from theirs.
+  // Finds them in their order, as many as can be: training has blocks that an evaluation has not (masks of dropout,
+  // statistics), and one that is taken for the next block of its size must not keep all later ones from theirs.
   void find_pairs(const ByModule& modules, const ByModule& fellows, double factor) {
     for (const auto& [module, blocks] : modules) {
       const auto found = fellows.find(module);
@@ -182,7 +182,7 @@ class ComparedForwards {
   std::vector<Pair> pairs_;
 };
 
-// With the first forward without a graph that has fellows of its blocks.
+// Compares it with the first forward without a graph that has fellows of its blocks.
 std::optional<ComparedForwards> compare_forwards(const AllocationStream& stream, const Range& own,
                                                  const AllocationStream& witness) {
   for (const Range& forward : find_forwards(witness)) {

@@ -9,9 +9,9 @@
 
 namespace vramfit::plan {
 
-// By block of the stream: the moment after which the forward of `pass` has no more use for it. 0: nothing shows it.
-// Blocks of a module's forward are known in an evaluation without a graph by their order and by their size, which is
-// another one there by the same factor for all.
+// The moment, for each block of the stream, after which the forward of `pass` has no more use for it. 0: nothing shows
+// it. Blocks of a module's forward are known in an evaluation without a graph by their order and by their size, which
+// is another one there by the same factor for all.
 // `without_graph`: another run, which is asked where no evaluation of the stream itself shows anything; null: none is.
 std::vector<PlayTime> find_last_uses(const model::AllocationStream& stream, const model::StreamPass& pass,
                                      const model::AllocationStream* without_graph);

@@ -20,7 +20,7 @@ struct ModuleRun {
   bool operator==(const ModuleRun&) const = default;
 };
 
-// By module, in the order of their runs; none of what allocates nothing between the two places.
+// The runs of each module, in their order; none of what allocates nothing between the two places.
 std::vector<std::vector<ModuleRun>> find_module_runs(const model::AllocationStream& stream, std::size_t from,
                                                      std::size_t to);
 

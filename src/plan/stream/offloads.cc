@@ -15,13 +15,13 @@ using model::StreamBlock;
 // A block is larger than its tensor by what the allocator does not split off.
 constexpr std::int64_t kMostUnsplit = 2 << 20;
 constexpr std::int64_t kLeastOffloaded = 1 << 20;  // python/vramfit/apply/offload_activations.py
-// Of the operators around it: what it is copied after, where nothing shows its last use.
+// Operators after which a block is copied where nothing shows its last use.
 constexpr std::size_t kBirthsBeforeCopied = 3;
 
 constexpr model::StreamTime event_of(PlayTime moment) { return static_cast<model::StreamTime>(moment >> 32); }
 
 bool is_logits(std::int64_t bytes, std::int64_t logits) {
-  // In float32 or in half of it.
+  // Logits are in float32 or in half of it.
   const auto is_of = [&](std::int64_t tensor) { return bytes >= tensor && bytes - tensor <= kMostUnsplit; };
   return logits > 0 && (is_of(logits) || is_of(logits / 2));
 }
@@ -29,7 +29,7 @@ bool is_logits(std::int64_t bytes, std::int64_t logits) {
 // When the operator of a backward begins that saved blocks go with: after the last one of those before has gone.
 class BackwardOperators {
  public:
-  // Of large blocks, in order: births in the backward, and deaths there of what was saved.
+  // Takes, of large blocks and in order, births in the backward, and deaths there of what was saved.
   BackwardOperators(std::vector<model::StreamTime> births, std::vector<model::StreamTime> saved_gone)
       : births_(std::move(births)), gone_(std::move(saved_gone)) {
     std::ranges::sort(gone_);

@@ -33,7 +33,7 @@ namespace {
 constexpr std::size_t kMostPhases = 8;
 constexpr double kSameReserved = 0.02;
 constexpr std::uint64_t kPlenty = std::uint64_t{1} << 46;
-// To how near the least card is found, as a share.
+// The share within which the least card is found.
 constexpr double kNear = 0.005;
 
 allocator::Rules rules_of_run(const std::string& torch_version) {
@@ -50,7 +50,7 @@ bool is_near(Bytes one, Bytes other) {
   return std::abs(static_cast<double>((one - other).count())) <= kSameReserved * static_cast<double>(other.count());
 }
 
-// Before the first evaluation after training, each time.
+// Adds the moments at which the cache is emptied: before the first evaluation after training, each time.
 void add_emptied(const model::AllocationStream& stream, std::vector<PlayTime>& emptied) {
   std::uint8_t before = VF_PHASE_LOAD;
   for (const model::StreamBlock& block : stream.blocks) {
@@ -180,7 +180,7 @@ std::vector<StreamPlayer::Call> StreamPlayer::order(const std::vector<Life>& liv
     }
   }
   for (const PlayTime moment : emptied) calls.push_back({moment, 0, 0, false, -1});
-  // Of one moment, births first: nothing is freed before it is there.
+  // Births come first in one moment: nothing is freed before it is there.
   std::ranges::stable_sort(
       calls, [](const Call& a, const Call& b) { return a.at != b.at ? a.at < b.at : a.is_birth && !b.is_birth; });
   return calls;
@@ -226,7 +226,7 @@ StreamPlayer::Played StreamPlayer::run(const std::vector<Call>& calls, std::size
   return played;
 }
 
-// Between what is allocated at most and what is reserved with plenty.
+// The least lies between what is allocated at most and what is reserved with plenty.
 Bytes StreamPlayer::find_least(const std::vector<Call>& calls, std::size_t blocks, Setting setting,
                                const Played& free) const {
   Bytes fails = *std::ranges::max_element(free.allocated), works = free.reserved;

@@ -29,11 +29,11 @@ class StreamPlayer {
   bool is_sound() const { return is_sound_; }
   Bytes as_recorded() const { return as_recorded_; }  // reserved at most, when played so
 
-  // `begun`: what is already so in the run that it begins from: of the job as it is, or under the technique that has a
-  // run of its own (Forecast::measured_with). Nothing where the job's stream is not sound, or does
-  // not show the modules that are run again.
+  // `begun` says what the run that is played already has: nothing for the job as it is, or the technique that was given
+  // a run of its own (Forecast::measured_with). No outlook where the job's stream is not sound, or does not show the
+  // modules that are run again.
   std::optional<Outlook> play(const Forecast& forecast, const Forecast& begun) const;
-  // What it plays: to be compared with what a run did.
+  // The lives that it plays: to be compared with what a run did.
   std::optional<std::vector<Life>> find_lives(const Forecast& forecast, const Forecast& begun) const;
 
  private:

@@ -61,7 +61,7 @@ class RepeatedPass {
 
  private:
   const StreamBlock& block(std::size_t i) const { return stream_.blocks[i]; }
-  // Of its tensor, where that is known: what a module returned is told in tensors.
+  // The bytes of its tensor, where they are known: what a module returned is told in tensors.
   std::int64_t bytes(std::size_t i) const {
     return reshaping_.asked != nullptr ? (*reshaping_.asked)[i] : block(i).bytes;
   }
@@ -217,7 +217,7 @@ class RepeatedPass {
   void move(std::size_t i) {
     const std::vector<RunOf> chain = find_chain(i);
     const Life whole = lives_[i];
-    // Of what a module returned, its second run makes another.
+    // The second run of a module makes another of what it returned.
     for_each_around(i, [&](const RunOf& of) {
       const bool is_made_again = is_chosen_[of.module] && of.run->released > 0 && is_output_of(i, of);
       if (is_made_again && chain.empty()) add_passing(i, *of.run, 0, whole);

@@ -200,6 +200,40 @@ void shrink_weights(const model::AllocationStream& stream, double share, std::ve
   }
 }
 
+// Outputs over many classes, what a loss makes of them, and their gradients: as many numbers, of four bytes or two.
+bool is_of_outputs(std::int64_t bytes, std::int64_t outputs) {
+  return std::ranges::any_of(std::array{outputs, outputs / 2, outputs * 2},
+                             [&](std::int64_t known) { return std::abs(bytes - known) <= model::kLeastSplit; });
+}
+
+// What stays whole where a network works on its batch in parts: what it puts out, which is the last that it makes of
+// that size, what the script makes of it outside of all modules, and in backward what comes before anything that the
+// network held goes.
+std::vector<bool> find_whole(const model::AllocationStream& stream, std::int64_t outputs) {
+  std::vector<bool> stays(stream.blocks.size());
+  for (std::size_t i = 0; i < stays.size(); ++i) {  // of evaluations, which have no passes
+    const StreamBlock& block = stream.blocks[i];
+    const bool is_evaluated = block.phase == VF_PHASE_VALIDATE || block.phase == VF_PHASE_TEST;
+    stays[i] = is_evaluated && is_of_outputs(block.bytes, outputs);
+  }
+  for (const model::StreamPass& pass : stream.passes) {
+    std::size_t last = stays.size();
+    model::StreamTime first_gone = pass.end;
+    const auto begin = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
+    for (auto block = begin; block != stream.blocks.end() && block->born < pass.end; ++block) {
+      const auto i = static_cast<std::size_t>(block - stream.blocks.begin());
+      const bool is_forward = block->born < pass.turn;
+      const bool is_of_network = is_forward && block->module >= 0;
+      if (is_of_network && block->died >= pass.turn) first_gone = std::min(first_gone, block->died);
+      if (!is_of_outputs(block->bytes, outputs)) continue;
+      if (is_of_network) last = i;
+      stays[i] = !is_of_network && (is_forward || block->born < first_gone);
+    }
+    if (last < stays.size()) stays[last] = true;
+  }
+  return stays;
+}
+
 // Whether the forward of a training step allocated anything in that module.
 bool is_seen(const model::AllocationStream& stream, std::int32_t module) {
   const auto is_inside = [&](std::int32_t inner) {
@@ -236,7 +270,7 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
     for (auto& stage : reshaping.shares[VF_PHASE_TRAIN])
       stage[static_cast<std::size_t>(BlockOwner::kGradients)] = share;
   }
-  reshaping.untold = forecast.untold;
+  reshaping.unknown_end = forecast.unknown_end;
   reshaping.drops_evaluation_graphs = forecast.evaluation_graph < begun.evaluation_graph;
   for (const int phase : {VF_PHASE_VALIDATE, VF_PHASE_TEST}) {  // as above: the share of the graph is no size
     for (auto& stage : reshaping.shares[static_cast<std::size_t>(phase)]) {
@@ -246,6 +280,9 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   }
   reshaping.offloads = forecast.offloaded > begun.offloaded;
   if (forecast.chunks_loss && job.wide_loss) reshaping.logits = job.wide_loss->bytes.count();
+  if (forecast.splits_within && !begun.splits_within && job.wide_loss) {
+    reshaping.whole = job.wide_loss->bytes.count();
+  }
   if (forecast.accumulates) reshaping.micro_batches = static_cast<int>(std::lround(forecast.passes / begun.passes));
   reshaping.releases_gradients = forecast.releases_gradients && !begun.releases_gradients;
   if (forecast.state_at_once > begun.state_at_once) {  // its lives are changed, not its sizes
@@ -263,20 +300,22 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   std::vector<std::int64_t> found;
   if (reshaping.as_asked && reshaping.asked == nullptr) found = find_asked(stream);
   const std::vector<std::int64_t>& asked = reshaping.asked != nullptr ? *reshaping.asked : found;
+  const std::vector<bool> whole = reshaping.whole > 0 ? find_whole(stream, reshaping.whole) : std::vector<bool>();
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
     const bool is_of_weights = !reshaping.of_weights.empty() && reshaping.of_weights[i];
+    const bool stays = is_of_weights || (!whole.empty() && whole[i]);
     const double share =
-        is_of_weights ? 1 : reshaping.shares[phases[i] & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];
-    const std::int64_t whole = reshaping.as_asked ? asked[i] : block.bytes;
-    const auto bytes = share == 1 ? whole : std::llround(static_cast<double>(whole) * share);
+        stays ? 1 : reshaping.shares[phases[i] & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];
+    const std::int64_t all = reshaping.as_asked ? asked[i] : block.bytes;
+    const auto bytes = share == 1 ? all : std::llround(static_cast<double>(all) * share);
     lives.push_back({at_event(block.born), block.died == model::kStreamEnd ? kNeverFreed : at_event(block.died),
                      bytes > 0 ? std::max<std::int64_t>(bytes, model::kBlockUnit) : 0, block.phase});
   }
   if (reshaping.releases_gradients) release_gradients_at_once(stream, lives);
   if (reshaping.state_at_once > 0) take_turns(stream, reshaping.state_at_once, lives);
   if (reshaping.drops_evaluation_graphs) {
-    drop_graphs_of_evaluations(stream, reshaping.without_graph, reshaping.untold, lives);
+    drop_graphs_of_evaluations(stream, reshaping.without_graph, reshaping.unknown_end, lives);
   }
   if (!reshaping.repeated.empty()) {
     Reshaping repeating = reshaping;

@@ -42,7 +42,7 @@ inline constexpr PlayTime kNeverFreed = ~PlayTime{0};
 // The time of the event itself.
 constexpr PlayTime at_event(model::StreamTime event) { return PlayTime{event} << 32 | PlayTime{1} << 31; }
 
-// By phase, stage and owner: times the bytes of now.
+// Times the bytes of now, by phase, stage and owner.
 using Shares = std::array<std::array<std::array<double, model::kBlockOwnerCount>, 8>, 8>;
 
 struct Reshaping {
@@ -54,8 +54,9 @@ struct Reshaping {
   const std::vector<std::int64_t>* asked = nullptr;  // found before; null: it is found anew
   bool offloads = false;
   std::int64_t logits = 0;  // of a loss in chunks, which keeps them where they are; 0: none
+  std::int64_t whole = 0;   // bytes of a network's outputs that stay whole, as what is as large stays; 0: none
   bool drops_evaluation_graphs = false;
-  Untold untold = Untold::kGuessed;
+  UnknownEnd unknown_end = UnknownEnd::kGuessed;
   // A run whose evaluations kept no graph: it shows when a forward needs a block last. Null where there is none but
   // the stream itself.
   const model::AllocationStream* without_graph = nullptr;

@@ -150,7 +150,7 @@ TEST(Reshape, offloaded_blocks_are_away_between_their_forward_and_their_backward
 
 TEST(Reshape, offloaded_blocks_come_back_once_what_the_operators_before_theirs_saved_is_gone) {
   model::AllocationStream stream = example_stream();
-  // Of b, which goes first: 3..6 and 4..7; then gradients at 8; then of a, which went at 9 and 10.
+  // First come b's, which goes first: 3..6 and 4..7; then gradients at 8; then a's, which went at 9 and 10.
   Reshaping reshaping = nothing();
   reshaping.offloads = true;
   const auto lives = reshape(stream, reshaping);
@@ -277,6 +277,20 @@ TEST(Reshape, gradients_are_there_for_the_next_micro_batch_and_go_where_they_are
       << "the second one's forward finds the first one's gradients";
   reshaping.releases_gradients = true;
   EXPECT_EQ(level_at(reshape(stream, reshaping), at_event(stream.passes.front().end)), 100);
+}
+
+TEST(Reshape, what_a_network_in_parts_puts_out_stays_whole_and_nothing_else_of_its_size) {
+  Reshaping reshaping = nothing();
+  reshaping.shares[VF_PHASE_TRAIN][VF_STAGE_FORWARD][static_cast<std::size_t>(BlockOwner::kActivations)] = 0.5;
+  reshaping.whole = 40 * kMib;
+  model::AllocationStream stream = example_stream();
+  stream.blocks[4].bytes = 40 * kMib;  // as b puts out, so does a
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_EQ(lives[2].bytes, 20 * kMib);
+  EXPECT_EQ(lives[4].bytes, 40 * kMib);
+  stream.blocks[4].module = -1;  // made of what a puts out, in no module
+  EXPECT_EQ(reshape(stream, reshaping)[2].bytes, 40 * kMib);
+  EXPECT_EQ(reshape(stream, reshaping)[4].bytes, 40 * kMib);
 }
 
 // Gradients of 10 (of b) at 5 and of 20 (of a) at 8; the step after them makes state of 20 and 20, 10 and 10.

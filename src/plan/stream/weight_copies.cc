@@ -19,7 +19,7 @@ using model::StreamBlock;
 constexpr std::int64_t kLeastCopy = 64 << 10;  // smaller ones do not matter
 // A block is larger than its tensor by what is rounded up, or not split off.
 
-// By size, how many weights there are of twice that.
+// How many weights there are of twice each size.
 std::map<std::int64_t, std::int64_t> count_halves(const AllocationStream& stream) {
   std::map<std::int64_t, std::int64_t> counts;
   for (const StreamBlock& block : stream.blocks) {
@@ -88,7 +88,8 @@ std::vector<Likeness> compare_sizes(const AllocationStream& stream, const model:
   return likely;
 }
 
-// Of one pass: each weight has one copy, a module no more of them than `budget` says. Each copy has a gradient.
+// Marks the copies of one pass: each weight has one copy, a module no more of them than `budget` says. Each copy has a
+// gradient.
 void mark_copies(const AllocationStream& stream, const model::StreamPass& pass, Budget* budget,
                  std::vector<bool>& copies) {
   std::map<std::int64_t, std::int64_t> left = count_halves(stream), gradients;

@@ -8,11 +8,12 @@
 
 namespace vramfit::plan {
 
-// By block of `with`: whether it is one, or its gradient. `without`: the same job's stream without autocast. What a
+// Whether each block of `with` is one, or its gradient. `without`: the same job's stream without autocast. What a
 // module keeps more than there, of half a weight's size, is a copy.
 std::vector<bool> find_weight_copies(const model::AllocationStream& with, const model::AllocationStream& without);
 
-// Of a script that runs under autocast itself: of what a pass keeps, for each weight what is nearest to half its size.
+// The copies of a script that runs under autocast itself: for each weight, what is nearest to half its size of what a
+// pass keeps.
 std::vector<bool> find_weight_copies(const model::AllocationStream& stream);
 
 }  // namespace vramfit::plan

@@ -20,18 +20,18 @@ bool is_of_forward(const StreamBlock& block) {
   return is_evaluation && block.stage == VF_STAGE_FORWARD;
 }
 
-// Of the operators after it: what no module made is taken to be needed by these.
+// Operators after it by which what no module made is taken to be needed.
 constexpr std::size_t kBirthsToLastUse = 3;
 
 // One forward of an evaluation: the blocks of it, first and one past the last.
 class Forward {
  public:
-  Forward(const model::AllocationStream& stream, std::size_t from, std::size_t to, Untold untold,
+  Forward(const model::AllocationStream& stream, std::size_t from, std::size_t to, UnknownEnd unknown_end,
           std::vector<Life>& lives)
       : stream_(stream),
         from_(from),
         to_(to),
-        untold_(untold),
+        unknown_end_(unknown_end),
         lives_(lives),
         runs_(find_module_runs(stream, from, to)) {}
 
@@ -64,10 +64,12 @@ class Forward {
   }
   StreamTime end(const ModuleRun& run) const { return block(run.to - 1).born; }
 
-  // Of what no module made: an operator of the root, or of the script. The last of them are what the script has.
+  // Guesses it for what no module made: an operator of the root, or of the script. The last of them are what the script
+  // has.
   PlayTime guess_last_use(std::size_t i) const {
-    const std::size_t last = i + (untold_ == Untold::kGoesAtOnce ? 1 : kBirthsToLastUse);
-    if (untold_ == Untold::kStays || (last >= to_ && untold_ == Untold::kGuessed)) return lives_[i].died;
+    const std::size_t last = i + (unknown_end_ == UnknownEnd::kGoesAtOnce ? 1 : kBirthsToLastUse);
+    if (unknown_end_ == UnknownEnd::kStays || (last >= to_ && unknown_end_ == UnknownEnd::kGuessed))
+      return lives_[i].died;
     return at_event(block(std::min(last, to_ - 1)).born) + 1;
   }
 
@@ -109,7 +111,7 @@ class Forward {
     return m == module;
   }
 
-  // Of what begins first, of the modules beside it, after the run that a block was made in; 0: nothing does.
+  // The end of what begins first, of the modules beside it, after the run that a block was made in; 0: nothing does.
   StreamTime end_of_next(std::int32_t module, std::size_t i) const {
     for (std::size_t k = run_of(module, i).to; k < to_; ++k) {
       for (std::int32_t m = block(k).module; m >= 0; m = parent(m)) {
@@ -122,21 +124,21 @@ class Forward {
 
   const model::AllocationStream& stream_;
   const std::size_t from_, to_;
-  const Untold untold_;
+  const UnknownEnd unknown_end_;
   std::vector<Life>& lives_;
   std::vector<std::vector<ModuleRun>> runs_;  // by module
   std::vector<PlayTime> uses_;                // by block, as another run shows them; empty: none does
 };
 
 // A graph keeps the batch too. Without one it goes when the next batch takes its name.
-void drop_batches(const model::AllocationStream& stream, Untold untold, std::vector<Life>& lives) {
-  if (untold == Untold::kStays) return;
+void drop_batches(const model::AllocationStream& stream, UnknownEnd unknown_end, std::vector<Life>& lives) {
+  if (unknown_end == UnknownEnd::kStays) return;
   std::vector<std::size_t> batch;
   StreamTime used = 0;  // last, by a forward of an evaluation; 0: it has not begun
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
     if (block.owner == model::BlockOwner::kInputs) {
-      const StreamTime gone = untold == Untold::kGoesAtOnce ? used : block.born;
+      const StreamTime gone = unknown_end == UnknownEnd::kGoesAtOnce ? used : block.born;
       for (const std::size_t k : used > 0 ? std::exchange(batch, {}) : std::vector<std::size_t>()) {
         lives[k].died = std::min(lives[k].died, at_event(gone) + 1);
       }
@@ -153,14 +155,14 @@ void drop_batches(const model::AllocationStream& stream, Untold untold, std::vec
 }  // namespace
 
 void drop_graphs_of_evaluations(const model::AllocationStream& stream, const model::AllocationStream* shown,
-                                Untold untold, std::vector<Life>& lives) {
+                                UnknownEnd unknown_end, std::vector<Life>& lives) {
   std::size_t from = 0;
   for (std::size_t i = 0; i <= stream.blocks.size(); ++i) {
     if (i < stream.blocks.size() && is_of_forward(stream.blocks[i])) continue;
-    if (i > from) Forward(stream, from, i, untold, lives).run(shown);
+    if (i > from) Forward(stream, from, i, unknown_end, lives).run(shown);
     from = i + 1;
   }
-  drop_batches(stream, untold, lives);
+  drop_batches(stream, unknown_end, lives);
 }
 
 }  // namespace vramfit::plan

@@ -9,9 +9,10 @@
 namespace vramfit::plan {
 
 // `shown`: a run under no_grad, which shows when a block was needed last; null: a block goes with the module around it.
-// What no module made may be the graph's or the script's, and nothing tells which: `untold` says what becomes of it.
+// What no module made may be the graph's or the script's, and nothing tells which: `unknown_end` says what becomes of
+// it.
 void drop_graphs_of_evaluations(const model::AllocationStream& stream, const model::AllocationStream* shown,
-                                Untold untold, std::vector<Life>& lives);
+                                UnknownEnd unknown_end, std::vector<Life>& lives);
 
 }  // namespace vramfit::plan
 

@@ -90,19 +90,19 @@ TEST(WithoutGraph, of_what_no_module_made_the_last_is_taken_to_be_the_scripts) {
   const model::AllocationStream stream = evaluation_by_functions();
   const model::Job job = example_job();
   Forecast forecast = with_no_grad(job);
-  const auto found = [&](Untold untold) {
-    forecast.untold = untold;
+  const auto found = [&](UnknownEnd unknown_end) {
+    forecast.unknown_end = unknown_end;
     return deaths(reshape(stream, find_reshaping(job, forecast, start_forecast(job), stream)));
   };
   const auto after = [](model::StreamTime event) { return at_event(event) + 1; };
   const PlayTime kept = at_event(40);
-  EXPECT_EQ(found(Untold::kGuessed), (std::vector<PlayTime>{after(6), after(4), after(5), kept, kept, kept, kept,
-                                                            after(10), after(11), kept, kept, kept}))
+  EXPECT_EQ(found(UnknownEnd::kGuessed), (std::vector<PlayTime>{after(6), after(4), after(5), kept, kept, kept, kept,
+                                                                after(10), after(11), kept, kept, kept}))
       << "a batch goes when the next one comes; a result after three others";
-  EXPECT_EQ(found(Untold::kGoesAtOnce),
+  EXPECT_EQ(found(UnknownEnd::kGoesAtOnce),
             (std::vector<PlayTime>{after(5), after(2), after(3), after(4), after(5), after(5), kept, after(8), after(9),
                                    after(10), after(11), after(11)}));
-  EXPECT_EQ(found(Untold::kStays), std::vector<PlayTime>(12, kept));
+  EXPECT_EQ(found(UnknownEnd::kStays), std::vector<PlayTime>(12, kept));
 }
 
 // The first of three cells of a recurrence hands its state to the second call, not to the last.

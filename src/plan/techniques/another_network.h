@@ -32,7 +32,7 @@ inline Bytes most_of(const std::vector<model::StagePeak>& moments) {
   return most;
 }
 
-// Of these, once some were run, those that were, and that need less than those before them.
+// Leaves, once some of these were run, those that were, and that need less than those before them.
 inline std::vector<model::Change> leave_what_needs_less(const model::Job& job, std::vector<model::Change> all) {
   const bool was_any_run = std::ranges::any_of(
       all, [&](const model::Change& change) { return job.measured.contains(measured_key(change)); });

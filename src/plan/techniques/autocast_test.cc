@@ -27,7 +27,7 @@ TEST(Autocast, never_halves_everything) {
   EXPECT_EQ(holdings.activations, Bytes::mib(2600 * 65 / 100));
 }
 
-// Of an evaluation's forwards, too, with the graphs that its results keep.
+// The forwards of an evaluation too, with the graphs that its results keep.
 TEST(Autocast, halves_what_evaluations_compute) {
   model::Job job = example_job();
   job.stage_peaks.back().holdings.gathered = Bytes::mib(1000);

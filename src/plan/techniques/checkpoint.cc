@@ -10,6 +10,7 @@
 
 #include "plan/checkpointing.h"
 #include "plan/recompute/repeat_sets.h"
+#include "plan/techniques/parts_of_batch.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
@@ -19,8 +20,6 @@ namespace {
 constexpr double kWorthwhile = 0.03;
 // The share of the card that a set must leave to be foretold to fit: the forecast is that good at best.
 constexpr double kSpare = 0.05;
-// Forward, and the two matmuls of backward (for inputs and for weights): forward is a third of a step.
-constexpr double kForwardShare = 1.0 / 3;
 // The share of the card that a set leaves where some is to be spare (search.cc asks for 8 %).
 constexpr double kRoomToSpare = 0.12;
 
@@ -178,7 +177,7 @@ class Checkpoint final : public Technique {
       all_bytes += saved;
     }
     const double share_of_bytes = all_bytes > 0 ? bytes / all_bytes : 0;
-    add_forward(all_macs > 0 ? macs / all_macs : share_of_bytes, share_of_bytes, forecast);
+    repeat_forward(all_macs > 0 ? macs / all_macs : share_of_bytes, share_of_bytes, forecast);
   }
 
   // What is within another one that is run again is run a third time: it counts by itself.
@@ -196,16 +195,7 @@ class Checkpoint final : public Technique {
       all_bytes += module.bytes;
     }
     const double share_of_bytes = all_bytes > 0 ? bytes / all_bytes : 0;
-    add_forward(all_macs > 0 ? macs / all_macs : share_of_bytes, share_of_bytes, forecast);
-  }
-
-  static void add_forward(double share_of_macs, double share_of_bytes, Forecast& forecast) {
-    model::StepWork& work = forecast.work;
-    for (double& of_type : work.macs) of_type *= 1 + kForwardShare * share_of_macs;
-    work.recomputed_macs += total_macs(work) * kForwardShare * share_of_macs / (1 + kForwardShare * share_of_macs);
-    work.matmul_bytes *= 1 + kForwardShare * share_of_macs;
-    work.other_bytes *= 1 + kForwardShare * share_of_bytes;
-    work.launches += (work.launches - work.optimizer_launches) * kForwardShare * share_of_bytes;
+    repeat_forward(all_macs > 0 ? macs / all_macs : share_of_bytes, share_of_bytes, forecast);
   }
 };
 

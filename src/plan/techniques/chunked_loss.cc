@@ -18,7 +18,7 @@ constexpr double kCopiesSaved = 2;
 constexpr double kCopiesSavedWithLayer = 3;  // the logits too; their gradient comes when log-softmax has gone
 constexpr double kCopiesOfChunk = 3;         // in its backward: log-softmax, that one's gradient, that of the logits
 
-// Of logits in float32, as python/vramfit/apply/chunked_loss.py has them.
+// The bytes of logits in float32 that python/vramfit/apply/chunked_loss.py has in a chunk.
 constexpr Bytes kChunk = Bytes::mib(32), kChunkWithLayer = Bytes::mib(128);
 
 bool takes_layer(const model::Change& change) { return change.settings.contains("linear"); }

@@ -67,7 +67,7 @@ class Lora final : public Technique {
     return changes;
   }
 
-  // Which type the frozen weights are held in decides what is kept beside them, too.
+  // The type in which the frozen weights are held decides what is kept beside them, too.
   std::vector<model::Change> find_all_measurable(const model::Job& job, const Target& target) const override {
     return options(job, target);
   }
@@ -98,7 +98,7 @@ class Lora final : public Technique {
   }
 
  private:
-  // Of the activations of a moment, by the run with adapters.
+  // The share of the activations that a moment keeps, by the run with adapters.
   static double kept(const model::Job& job, const std::vector<model::StagePeak>& measured,
                      const model::StagePeak& moment) {
     const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);

@@ -7,13 +7,11 @@
 #include <algorithm>
 
 #include "model/number_text.h"
+#include "plan/techniques/parts_of_batch.h"
 #include "plan/techniques/registry.h"
 
 namespace vramfit::plan {
 namespace {
-
-// Per micro-batch beyond the first, the weights are read and the gradients read and written once more.
-constexpr double kParameterPassesPerAccumulation = 4;
 
 class MicroBatch final : public Technique {
  public:
@@ -45,14 +43,7 @@ class MicroBatch final : public Technique {
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const auto count = static_cast<double>(model::find_integer(change, "accumulate").value_or(1));
-    scale_batch(forecast, model::phase::kTrain, 1 / count);
-    keep_gradients(job, forecast);
-    forecast.passes *= count;
-    model::StepWork& work = forecast.work;
-    work.launches += (work.launches - work.optimizer_launches) * (count - 1);
-    work.pieces *= count;
-    work.other_bytes +=
-        static_cast<double>(job.parameter_bytes.count()) * kParameterPassesPerAccumulation * (count - 1);
+    split_batch(job, count, forecast);
     forecast.uncertainty = std::max(forecast.uncertainty, 0.05);
     if (job.has_batch_norm) {
       worsen(forecast, Effect::kStatistics,
@@ -77,15 +68,6 @@ class MicroBatch final : public Technique {
       if (number % factor == 0) return factor;
     }
     return number;
-  }
-
-  // From the second micro-batch on, all gradients are alive at every moment of the step.
-  static void keep_gradients(const model::Job& job, Forecast& forecast) {
-    forecast.accumulates = true;
-    for (model::StagePeak& moment : forecast.stage_peaks) {
-      if (moment.phase != model::phase::kTrain) continue;
-      moment.holdings.gradients = std::max(moment.holdings.gradients, job.parameter_bytes);
-    }
   }
 };
 

@@ -12,7 +12,7 @@
 namespace vramfit::plan {
 namespace {
 
-// As in python/vramfit/apply/offload_optimizer.py: bytes of parameters whose state is on the card at once.
+// Bytes of parameters whose state is on the card at once, as in python/vramfit/apply/offload_optimizer.py.
 constexpr Bytes kAtOnce = Bytes::mib(64);
 // A state that is less than this share of the peak is not worth a run.
 constexpr double kWorthItsWay = 0.03;

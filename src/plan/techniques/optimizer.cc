@@ -17,8 +17,8 @@ namespace {
 constexpr double kTemporariesOneByOne = 0.1;
 // torch.optim.Adafactor keeps a row and a column per matrix: of large ones, without the sizes of a job's own.
 constexpr double kAdafactorState = 0.02;
-// Of one parameter: a moment of one byte and a scale per 256 elements (bitsandbytes' blockwise quantization, arXiv
-// 2110.02861). Its tensors of less than 4096 elements stay in 32 bits.
+// Bytes of one parameter: a moment of one byte and a scale per 256 elements (bitsandbytes' blockwise quantization,
+// arXiv 2110.02861). Its tensors of less than 4096 elements stay in 32 bits.
 constexpr double kEightBitMoment = 1 + 4.0 / 256;
 constexpr double kBytesOfNumber = 4;
 constexpr std::string_view kLion = "bitsandbytes.optim.Lion8bit";  // one moment, in 8 bits (arXiv 2302.06675)

@@ -8,6 +8,7 @@ namespace vramfit::plan {
 std::span<const Technique* const> all_techniques() {
   static const std::array kAll = {&micro_batch(),
                                   &chunked_loss(),
+                                  &split_forward(),
                                   &autocast(),
                                   &checkpoint(),
                                   &offload_activations(),

@@ -15,6 +15,7 @@ namespace vramfit::plan {
 const Technique& micro_batch();
 const Technique& autocast();
 const Technique& chunked_loss();
+const Technique& split_forward();
 const Technique& checkpoint();
 const Technique& offload_activations();
 const Technique& offload_optimizer();

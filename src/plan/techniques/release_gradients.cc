@@ -25,7 +25,7 @@ class ReleaseGradients final : public Technique {
  public:
   std::string_view id() const override { return "release_gradients"; }
   ActsIn acts_in() const override { return ActsIn::kTraining; }
-  // Which adds up the gradients of several backward passes.
+  // The slot of micro_batch, which adds up the gradients of several backward passes.
   std::string_view slot() const override { return micro_batch().slot(); }
 
   Applicability applies_to(const model::Job& job, const Target&) const override {

@@ -30,7 +30,7 @@ constexpr double kMeasuredScale = 0.5;  // that others are guessed from
 
 model::Change scaled_inputs(double scale) { return {"resize_input", {{"scale", scale}}}; }
 
-// As python/vramfit/apply/resize_input.py has it: a multiple of 32 stays one.
+// The side as python/vramfit/apply/resize_input.py has it: a multiple of 32 stays one.
 std::int64_t side_at(std::int64_t length, double scale) {
   const auto scaled = static_cast<double>(length) * scale;
   const std::int64_t step = length % 32 == 0 && scaled >= 32 ? 32 : 1;
@@ -72,7 +72,7 @@ class ResizeInput final : public Technique {
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
     const double scale = model::find_number(change, "scale").value_or(1);
-    // At least linearly: unfused attention would shrink with the square.
+    // It shrinks at least linearly: unfused attention would shrink with the square.
     const double share = left_at(scale, job);
     auto measured = job.measured.find(measured_key(change));
     const bool is_own = measured != job.measured.end();

@@ -10,7 +10,7 @@
 namespace vramfit::plan {
 namespace {
 
-// Where there was no time for a run: about what one step down a family leaves. The trial tells.
+// About what one step down a family leaves, where there was no time for a run. The trial tells.
 constexpr double kGuessedShare = 0.7;
 constexpr double kGuessedUncertainty = 0.4;
 

@@ -11,7 +11,7 @@
 namespace vramfit::plan {
 namespace {
 
-// For the laws: a job that it applies to.
+// A job that it applies to, for the laws.
 model::Job job_for(const Technique& technique, const Target& target) {
   const model::Job job = job_with_everything_applicable();
   return technique.applies_to(job, target).standing == Standing::kApplicable ? job : evaluating_job();

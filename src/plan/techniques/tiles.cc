@@ -13,7 +13,7 @@
 namespace vramfit::plan {
 namespace {
 
-// Tiles along each side of an image. Of smaller ones the margins are too large a part: 8 a side were seen to free no
+// Tiles along each side of an image. The margins are too large a part of smaller ones: 8 a side were seen to free no
 // more.
 constexpr std::array<std::int64_t, 2> kPerSide = {2, 4};
 // Each count has a run of its own: layers whose tiles would need a wide margin stay whole, and which these are depends

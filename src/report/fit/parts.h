@@ -8,7 +8,7 @@
 
 namespace vramfit::report {
 
-// Of the plans (plans.cc).
+// What is said of the plans (plans.cc).
 void add_plans(std::string& text, const model::FitResult& result, bool tells_all);
 void add_consequences(std::string& text, const model::FitResult& result);
 void add_times(std::string& text, const model::FitResult& result);  // the table has the factor alone
@@ -16,7 +16,7 @@ void add_losers(std::string& text, const model::FitResult& result, bool verbose)
 void add_front(std::string& text, const model::FitResult& result);
 void add_techniques(std::string& text, const model::FitResult& result);
 
-// Of what no plan changes, and other cards (machines.cc).
+// What is said of what no plan changes, and of other cards (machines.cc).
 void add_floor(std::string& text, const model::FitResult& result);
 void add_advice(std::string& text, const model::FitResult& result);
 void add_hardware(std::string& text, const model::FitResult& result);

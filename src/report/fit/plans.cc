@@ -40,7 +40,8 @@ bool is_wide(const PlanRow& row) {
   return widest > row.predicted_error + kRoundedError;
 }
 
-// Of what was not run "-", and by how much its prediction may be off: "- (±2%)". Results of before do not tell that.
+// The proven peak. What was not run has "-", and by how much its prediction may be off: "- (±2%)". Results that earlier
+// versions stored do not tell that.
 std::string proven_or_error(const PlanRow& row, bool was_run) {
   if (was_run) return to_string(row.proven->device);
   if (row.predicted_error <= 0) return "-";

@@ -11,7 +11,7 @@ namespace vramfit::report::page {
 
 inline constexpr double kLetter = 7.2;  // width of one, about, at the charts' text size
 
-// From 0 in steps of 1, 2 or 5 times a power of ten, past `most`, about `count` of them.
+// Ticks from 0 in steps of 1, 2 or 5 times a power of ten, past `most`, about `count` of them.
 std::vector<double> round_ticks(double most, int count);
 // The same in bytes: 1, 2 or 5 times 1, 10 or 100 of a binary unit, or a quarter or half of the next one. bytes.js
 // counts as these do.

@@ -50,7 +50,7 @@ std::vector<Bar> build_bars(const std::vector<ShownRun>& runs) {
   return bars;
 }
 
-// In the order in which they are met: those of the first run by size.
+// The owners in the order in which they are met: those of the first run by size.
 std::vector<std::string> owners_of(const std::vector<Bar>& bars) {
   std::vector<std::string> names;
   for (const Bar& bar : bars) {

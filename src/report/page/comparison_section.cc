@@ -25,19 +25,19 @@ std::string bar(double part, double whole) {
       kSparklineWidth, kSparklineHeight, kSparklineWidth * part / whole, kSparklineHeight);
 }
 
-std::string change(const std::optional<model::Peaks>& first, const std::optional<model::Peaks>& peaks) {
-  if (!first || !peaks) return "unknown";
-  const Bytes delta = peaks->device - first->device;
+std::string change(const std::optional<Bytes>& first, const std::optional<Bytes>& peak) {
+  if (!first || !peak) return "unknown";
+  const Bytes delta = *peak - *first;
   if (delta.count() == 0) return "same";
   return (delta.count() < 0 ? "−" : "+") + to_string(delta.count() < 0 ? -delta : delta);
 }
 
-std::string peak_text(const std::optional<model::Peaks>& peaks) { return peaks ? to_string(peaks->device) : "unknown"; }
+std::string peak_text(const std::optional<Bytes>& peak) { return peak ? to_string(*peak) : "unknown"; }
 
 std::string memory_table(const Comparison& comparison) {
   double most = 0, longest = 0;
   for (const auto& peaks : comparison.peaks) {
-    if (peaks) most = std::max(most, static_cast<double>(peaks->device.count()));
+    if (peaks) most = std::max(most, static_cast<double>(peaks->count()));
   }
   for (const model::StoredRun& run : comparison.runs) longest = std::max(longest, run.end.wall_seconds);
   std::vector<std::vector<std::string>> rows;
@@ -47,7 +47,7 @@ std::string memory_table(const Comparison& comparison) {
     const bool ended = run.state == model::RunState::kEnded;
     rows.push_back({fmt::format("<a href=\"#run-{0}\">run {0}</a>", run.number),
                     escape(ended ? run.end.verdict : std::string(to_string(run.state))), peak_text(peaks),
-                    peaks ? bar(static_cast<double>(peaks->device.count()), most) : "",
+                    peaks ? bar(static_cast<double>(peaks->count()), most) : "",
                     i == 0 ? "" : change(comparison.peaks.front(), peaks),
                     run.end.wall_seconds > 0 ? fmt::format("{:.1f} s", run.end.wall_seconds) : "unknown",
                     run.end.wall_seconds > 0 ? bar(run.end.wall_seconds, longest) : ""});

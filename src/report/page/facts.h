@@ -36,7 +36,7 @@ struct ShownRun {
   std::string unreadable;                     // why a stored result could not be shown; empty: it could
   std::vector<OwnerTotal> owners;             // by card, largest first
   std::vector<FlameFacts> flames;             // of the peak
-  std::vector<std::size_t> front;             // of fit->plans: those that no other beats in both peak and time
+  std::vector<std::size_t> front;             // of fit->plans: those that stand in fit->front too
 };
 
 struct PageFacts {

@@ -24,7 +24,7 @@ constexpr int kCellWidth = 120, kCellHeight = 46, kHeatMapTop = 46, kMargin = 4;
 constexpr std::size_t kHeatMapMostLetters = 28, kColumnLetters = 16;
 constexpr double kPalest = 0.08, kDarkest = 0.5;  // opacity; text stays readable on the darkest
 
-// From the least to the most memory of what fits.
+// A scale from the least to the most memory of what fits.
 struct HeatScale {
   Bytes least{std::numeric_limits<std::int64_t>::max()}, most;
   double opacity(Bytes bytes) const {
@@ -75,7 +75,10 @@ std::pair<std::string, std::string> texts_of(const SweepCell& cell, const SweepF
   if (cell.largest == nullptr) return {outcome_of(cell), run};
   const std::string proof = outcome_of(cell) + (run.empty() ? "" : ", " + run);
   if (cell.largest->fits) return {fmt::format("{}", *cell.largest->fits), proof};
-  if (cell.largest->too_large) return {fmt::format("not even {}", *cell.largest->too_large), proof};
+  if (cell.largest->too_large) {
+    const std::string_view what = cell.largest->is_borderline ? "not surely" : "not even";
+    return {fmt::format("{} {}", what, *cell.largest->too_large), proof};
+  }
   return {"not found", ""};
 }
 

@@ -54,7 +54,7 @@ std::string use_cells(const ModuleUse* use, const ModuleUse* evaluation) {
                      escape(fmt::format("{}", fmt::join(called->outputs, ", "))));
 }
 
-// Below how many others a module lies: "" and "Critic" 0 and 1, "layer1" and "Critic/net" 1 and 2.
+// The number of modules that this one lies below: "" and "Critic" 0 and 1, "layer1" and "Critic/net" 1 and 2.
 std::ptrdiff_t depth_of(const std::string& name) {
   if (name.empty()) return 0;
   return std::ranges::count_if(name, [](char c) { return c == '.' || c == '/'; }) + 1;

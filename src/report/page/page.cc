@@ -48,7 +48,7 @@ std::string verdicts(const PageFacts& facts) {
   return html + "</ul></nav>\n";
 }
 
-// On a page that a server shows.
+// The link home on a page that a server shows.
 std::string home_link(const PageFacts& facts) {
   if (facts.home.empty()) return "";
   return fmt::format("<nav aria-label=\"History\" class=\"history\"><a href=\"{}\">All runs</a></nav>\n",

@@ -91,16 +91,15 @@ std::string facts_list(const StoredRun& run) {
   return html.empty() ? "" : "<dl class=\"facts\">\n" + html + "</dl>\n";
 }
 
-std::string card_title(const model::DeviceResult& device) {
-  return fmt::format("card {}, {}", device.index, device.name);
-}
+std::string card_title(int index, std::string_view name) { return fmt::format("card {}, {}", index, name); }
 
-std::string device_table(const std::vector<model::DeviceResult>& devices) {
+std::string device_table(const std::vector<model::CardFigures>& devices) {
+  const auto bytes = [](const std::optional<base::Bytes>& known) { return known ? to_string(*known) : "unknown"; };
   std::vector<std::vector<std::string>> rows;
-  for (const model::DeviceResult& device : devices) {
-    rows.push_back({escape(card_title(device)), to_string(device.peaks.allocated), to_string(device.peaks.reserved),
-                    to_string(device.peaks.device), device.total.count() > 0 ? to_string(device.total) : "unknown",
-                    to_string(device.context), to_string(device.libraries), fmt::format("{}", device.retries)});
+  for (const model::CardFigures& device : devices) {
+    rows.push_back({escape(card_title(device.index, device.name)), bytes(device.allocated), bytes(device.reserved),
+                    bytes(device.device), bytes(device.total), bytes(device.context), bytes(device.libraries),
+                    fmt::format("{}", device.retries)});
   }
   return rows.empty() ? ""
                       : table("Peaks of each card",
@@ -223,7 +222,7 @@ std::string span_of(const model::RunResult& result) {
 std::string pictures(const ShownRun& run, int level) {
   std::string timelines, bars;
   for (const model::DeviceResult& device : run.result->devices) {
-    const std::string of = fmt::format("{} (run {})", card_title(device), run.stored.number);
+    const std::string of = fmt::format("{} (run {})", card_title(device.index, device.name), run.stored.number);
     timelines += timeline_chart(*run.result, device, "Memory over time, " + of);
     bars += owners_bar(run, device.index, "At the fullest moment, " + of) +
             flame_chart(run.flames, device.index, "At the fullest moment, part by part, " + of);
@@ -269,7 +268,7 @@ std::string run_section(const ShownRun& run, int level) {
   if (run.result && run.result->modules) html += module_section(*run.result->modules, stored.number, level + 1);
   if (!run.diagnosis) html += findings(stored, level + 1);
   // A fit's or a run's own result knows more of its cards than the history's tables.
-  const auto& devices = run.result ? run.result->devices : stored.end.devices;
+  const auto devices = run.result ? model::figures_of(*run.result) : stored.end.devices;
   const auto& phases = run.result ? run.result->phases : stored.end.phases;
   if (!phases.empty()) html += heading(level + 1, "Phases") + phase_table(phases);
   if (!devices.empty()) html += heading(level + 1, "Cards") + device_table(devices);

@@ -10,7 +10,7 @@
 
 namespace vramfit::report::page {
 
-// In the picture's own units, which the page scales; `left` to `bottom` are margins.
+// The plot in the picture's own units, which the page scales; `left` to `bottom` are margins.
 struct TimePlot {
   double width, height;
   double left, right, top, bottom;

@@ -67,7 +67,7 @@ std::string draw_phases(const std::vector<LevelPoint>& points, const TimePlot& s
   return svg;
 }
 
-// Of marks that would stand side by side the first is drawn; the table below the picture has all.
+// Draws the first of marks that would stand side by side; the table below the picture has all.
 std::string draw_marks(const std::vector<LevelPoint>& points, const TimePlot& scale) {
   constexpr double kApart = 10;
   std::string svg;

@@ -55,7 +55,7 @@ struct MapBlock {
   std::uint32_t label = 0;                                   // node of CardTrace::labels
 };
 
-// From this stop on, until the next one of the same place: blocks of the place that are not kept singly.
+// Blocks of a place that are not kept singly, from this stop on, until the next one of the same place.
 struct SmallBlocks {
   std::uint32_t stop = 0, place = 0;
   std::uint64_t bytes = 0;

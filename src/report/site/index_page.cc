@@ -53,7 +53,7 @@ std::string cell(std::string_view css_class, std::string_view html, std::int64_t
 
 std::string row(const IndexFacts& facts, std::size_t index) {
   const StoredRun& run = facts.runs[index];
-  const auto peaks = fullest_peaks(run);
+  const auto peak = fullest_peak(run);
   const model::PeakSeries& series = facts.peaks.series.at(facts.peaks.series_of.at(index));
   std::string html = fmt::format(
       "<tr data-run=\"{0}\" data-state=\"{1}\"><td class=\"choice\"><input type=\"checkbox\" name=\"n\" value=\"{0}\" "
@@ -63,7 +63,7 @@ std::string row(const IndexFacts& facts, std::size_t index) {
   html += fmt::format("<td class=\"came\"><span class=\"outcome {}\">{}</span></td><td class=\"card\">{}</td>",
                       mood(run), escape(spaced(outcome_of(run))),
                       escape(run.end.devices.empty() ? run.start.card : run.end.devices.front().name));
-  html += cell("peak", peaks ? to_string(peaks->device) : "-", peaks ? peaks->device.count() : -1);
+  html += cell("peak", peak ? to_string(*peak) : "-", peak ? peak->count() : -1);
   html += fmt::format("<td class=\"trend\">{}</td>", sparkline(series, run.number));
   html += run.end.wall_seconds > 0 ? cell("took", fmt::format("{:.1f} s", run.end.wall_seconds),
                                           static_cast<std::int64_t>(run.end.wall_seconds * 1e3))

@@ -59,7 +59,7 @@ IndexFacts two_runs() {
   IndexFacts facts;
   for (const std::int64_t number : {2, 1}) {
     facts.runs.push_back({.number = number, .state = model::RunState::kEnded});
-    facts.runs.back().end.devices = {{.name = "a card", .index = 0, .peaks = {.device = Bytes::gib(number)}}};
+    facts.runs.back().end.devices = {{.name = "a card", .index = 0, .device = Bytes::gib(number)}};
   }
   facts.peaks = {{{"a.py", {{1, Bytes::gib(1), false}, {2, Bytes::gib(2), false}}}}, {0, 0}};
   return facts;

@@ -195,7 +195,7 @@ TEST(Trace, a_page_stays_below_ten_megabytes_whatever_the_recording) {
   Recording recording;
   recording.entry(TraceAction::kSegmentAlloc, 0, 4000 * kMib);
   std::vector<std::int64_t> live;
-  for (std::int64_t i = 0; i < 150000; ++i) {
+  for (std::int64_t i = 0; i < 60000; ++i) {
     const std::int64_t offset = i * 2048, size = 512 + i % 3 * 512;
     auto& entry = recording.entry(TraceAction::kAlloc, offset, size, "phase number " + std::to_string(i));
     std::vector<model::FrameId> frames;

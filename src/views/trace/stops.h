@@ -21,7 +21,7 @@ struct Budget {
   std::size_t text_bytes = 1000000;  // of frames; of phases a quarter, of lines half
 };
 
-// What each of several has.
+// The budget that each of several has.
 Budget share(Budget budget, std::size_t count);
 
 // Instants, in order: the peaks of allocated and reserved memory, every OOM (of very many the first), and the rest.

@@ -13,6 +13,7 @@ VARIABLES = {
     "src/job/child_test.cc": 'setenv("VRAMFIT_ONLY_IN_A_TEST", "1", 1);\n',
     "docs/architecture.md": "| variable | meaning |\n|---|---|\n| `VRAMFIT_STEPS` | of `VRAMFIT_PROSE` |\n"
     "| `VRAMFIT_OUTPUT_1`, `VRAMFIT_OUTPUT_2` | two |\n",
+    "python/vramfit/contract/variables.py": "A = {'VRAMFIT_STEPS'}\nB = {'VRAMFIT_OUTPUT_1', 'VRAMFIT_OUTPUT_2'}\n",
     "src/job/outputs.cc": 'names = {"VRAMFIT_OUTPUT_1", "VRAMFIT_OUTPUT_2"};\n',
 }
 
@@ -64,7 +65,25 @@ def test_a_variable_that_no_source_names_fails(root: Path, tmp_path: Path) -> No
     document = VARIABLES["docs/architecture.md"] + "| `VRAMFIT_GONE` | it was |\n"
     done = run_gate(root, "check_environment", write(tmp_path, VARIABLES | {"docs/architecture.md": document}))
     assert done.returncode == 1
-    assert done.stdout == "docs/architecture.md: VRAMFIT_GONE is named by no source\n"
+    assert done.stdout.startswith("docs/architecture.md: VRAMFIT_GONE is named by no source\n")
+
+
+@pytest.mark.parametrize(
+    ("lists", "complaint"),
+    [
+        ("A = {'VRAMFIT_STEPS'}\nB = {'VRAMFIT_OUTPUT_1'}\n", "VRAMFIT_OUTPUT_2 is in none of the lists"),
+        (VARIABLES["python/vramfit/contract/variables.py"] + "C = {'VRAMFIT_GONE'}\n", "VRAMFIT_GONE is in no table"),
+        (
+            VARIABLES["python/vramfit/contract/variables.py"] + "C = {'VRAMFIT_STEPS'}\n",
+            "VRAMFIT_STEPS stands there twice",
+        ),
+    ],
+)
+def test_each_variable_is_in_one_list_of_the_contract(root: Path, tmp_path: Path, lists: str, complaint: str) -> None:
+    tree = write(tmp_path, VARIABLES | {"python/vramfit/contract/variables.py": lists})
+    done = run_gate(root, "check_environment", tree)
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"python/vramfit/contract/variables.py: {complaint}"), done.stdout
 
 
 def test_nothing_to_compare_is_no_pass(root: Path, tmp_path: Path) -> None:

@@ -117,3 +117,43 @@ def test_what_only_looks_like_an_attribute_of_the_tables_passes(root: Path, tmp_
         root, "check_private_names", write(tmp_path, PRIVATE | TABLES | {"python/vramfit/steer/own2.py": text})
     )
     assert done.returncode == 0, done.stdout
+
+
+LED_TO = PRIVATE | {
+    "python/vramfit/private/torch.py": "schema = Attribute('torch._ops:OpOverload._schema', 'x')\n"
+    "reference = Name('torch.multiprocessing.reductions:StorageWeakRef', 'x')\n"
+    "def arguments_of(operator):\n    return [1]\n",
+}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "of_torch.schema.of(x).overload_title",
+        "of_torch.reference(x).pointed_to",
+        "of_torch.reference.get().pointed_to",
+        "held = of_torch.schema.of(x); y = held.overload_title",
+        "[each.label for each in of_torch.schema.of(x)]",
+        "if held := of_torch.schema.of(x): y = held.overload_title",
+        "held = of_torch.schema.of(x); y = lambda: held.overload_title",
+    ],
+)
+def test_what_a_private_name_leads_to_is_private_too(root: Path, tmp_path: Path, line: str) -> None:
+    text = f"from vramfit.private import torch as of_torch\ndef f(x):\n    {line}\n"
+    done = run_gate(root, "check_private_names", write(tmp_path, LED_TO | {"python/vramfit/steer/x.py": text}))
+    assert (done.returncode, "python/vramfit/steer/x.py:3: " in done.stdout) == (1, True), done.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "of_torch.schema.of(x, {}).items()",
+        "held = of_torch.schema.of(x); y = held.numel()",
+        "held = of_torch.arguments_of(x); y = held.label",
+        "held = of_torch.schema.of(x); held = g(held); y = held.label",
+    ],
+)
+def test_containers_and_what_is_documented_pass(root: Path, tmp_path: Path, line: str) -> None:
+    text = f"from vramfit.private import torch as of_torch\ndef f(x):\n    {line}\n"
+    done = run_gate(root, "check_private_names", write(tmp_path, LED_TO | {"python/vramfit/steer/x.py": text}))
+    assert done.returncode == 0, done.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vramfit.contract.fields import Address, Bytes, Note, Record
+from vramfit.contract.fields import Address, Bytes, Note, PhaseName, Record
 
 HolderKind = Literal[
     "global",
@@ -63,7 +63,7 @@ class Diagnosed(Note, kind="diagnosed"):
 class KeptAcrossSteps(Note, kind="kept_across_steps"):
     """What outlives the step that made it."""
 
-    phase: str
+    phase: PhaseName
     at_ns: int  # CLOCK_MONOTONIC, here and below
     tensors: list[TensorGroup]
     graphs: list[GrowingGraph]
@@ -88,7 +88,7 @@ class ModelCalls(Note, kind="model_calls"):
 class KeptFromTraining(Note, kind="kept_from_training"):
     """What of the training is on the card when an evaluation begins."""
 
-    phase: str  # that begins
+    phase: PhaseName  # that begins
     at_ns: int
     allocated_bytes: Bytes
     gradient_bytes: Bytes
@@ -112,7 +112,7 @@ class HeldAtRise(Note, kind="held_at_rise"):
 class EvaluationForward(Note, kind="evaluation_forward"):
     """A forward of an evaluation, and what it leaves on the card."""
 
-    phase: str
+    phase: PhaseName
     root: str
     line: str
     grad_enabled: bool

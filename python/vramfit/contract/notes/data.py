@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vramfit.contract.fields import Note
+from vramfit.contract.fields import Note, PhaseName
 
 
 class Loader(Note, kind="loader"):
@@ -12,14 +12,14 @@ class Loader(Note, kind="loader"):
     batch_size: int | None
     batches: int | None
     samples: int | None
-    phase: str
+    phase: PhaseName
     shapes: list[list[int]]  # of a batch's tensors
 
 
 class StepInput(Note, kind="step_input"):
     """What the model was given."""
 
-    phase: str
+    phase: PhaseName
     step: int
     elements: int
     shapes: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from vramfit.contract.fields import Bytes, Note
+from vramfit.contract.fields import Bytes, Note, PhaseName
 
 
 class Growth(Note, kind="growth"):
     """Memory still grew when the run was ended. From `phase` on: of an evaluation that gathers on the card."""
 
     text: str
-    phase: str = ""
+    phase: PhaseName | None = None
     bytes_per_batch: Bytes = 0
     batches: int = 0  # of a pass
     variable: str = ""

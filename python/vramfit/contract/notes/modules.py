@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vramfit.contract.fields import Bytes, Note, Row
+from vramfit.contract.fields import Bytes, Note, PhaseName, Row
 
 
 class ModulesWatched(Note, kind="modules_watched"):
@@ -71,7 +71,7 @@ class ModuleTrace(Note, kind="module_trace"):
     """One forward of a model, as calls and operators."""
 
     root: int
-    phase: str
+    phase: PhaseName
     device: int
     sees_operators: bool  # False: the model is compiled
     cut: bool  # too many operators: the last are missing

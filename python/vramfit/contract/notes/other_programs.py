@@ -6,7 +6,7 @@ from vramfit.contract.fields import Bytes, Note
 
 
 class FrameworkMemory(Note, kind="framework_memory"):
-    """By the own count of JAX or TensorFlow; once, at the end."""
+    """Memory by the own count of JAX or TensorFlow; once, at the end."""
 
     framework: str
     version: str
@@ -16,7 +16,7 @@ class FrameworkMemory(Note, kind="framework_memory"):
 
 
 class ServerMemory(Note, kind="server_memory"):
-    """By the own profiling of a server of language models."""
+    """Memory by the own profiling of a server of language models."""
 
     framework: str  # `vLLM`
     version: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vramfit.contract.fields import Bytes, Note, Record
+from vramfit.contract.fields import Bytes, Note, PhaseName, Record
 
 ProcessRole = Literal["main", "child"]
 LaterRole = Literal["worker"]
@@ -125,6 +125,6 @@ class Oom(Note, kind="oom"):
     """An out-of-memory error that reached the top of the script, or was being handled when another one did."""
 
     message: str
-    phase: str
+    phase: PhaseName
     stack: list[StackFrame]  # innermost last
     loading: Loading | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from vramfit.contract.fields import Bytes, Note, Scalar
+from vramfit.contract.fields import Bytes, Note, PhaseName, Scalar
 
 GraphOption = Literal["retain_graph", "create_graph"]
 
@@ -73,7 +73,7 @@ class CardTransform(Note, kind="card_transform"):
     """A transform of batches that worked on the card, once for each class."""
 
     name: str
-    phase: str
+    phase: PhaseName
 
 
 class SparseEmbeddings(Note, kind="sparse_embeddings"):

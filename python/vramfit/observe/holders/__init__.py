@@ -131,7 +131,7 @@ class _Search:
         return None
 
     def _down_from(self, start: int) -> list[Any]:
-        """From an object down to its target."""
+        """The chain from an object down to its target."""
         objects = [self._objects[start]]
         while (below := self._paths[id(objects[-1])][1]) != 0:
             objects.append(self._objects[below])
@@ -184,7 +184,7 @@ class _Search:
 
 
 def _is_longer(chain: list[Any], other: list[Any]) -> bool:
-    """Of two that hold it alike the one that holds more: `buffer`, not the `batch` that was drawn from it."""
+    """Prefers, of two that hold it alike, the one that holds more: `buffer`, not the `batch` that was drawn from it."""
     sizes = [len(each[0]) if isinstance(each[0], (list, dict, set, deque)) else 0 for each in (chain, other)]
     return len(chain) == len(other) and sizes[0] > sizes[1]
 

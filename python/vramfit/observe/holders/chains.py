@@ -32,7 +32,7 @@ class Holder:
     filled_at: list[str] = field(default_factory=list)
 
     def for_note(self) -> said.Holder:
-        """For a note."""
+        """The holder as a note has it."""
         return said.Holder(
             kind=self.kind,
             name=self.name,

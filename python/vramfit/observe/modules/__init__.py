@@ -97,7 +97,7 @@ def _watch_compile(torch: Any) -> None:
 
 
 def install(torch: Any) -> None:
-    """Once a process."""
+    """Called once a process."""
     if not is_wanted() or _state.installed:
         return
     _state.installed = True

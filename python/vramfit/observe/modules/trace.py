@@ -13,6 +13,7 @@ from typing import Any
 
 from vramfit.base import composite, notes, process
 from vramfit.contract import notes as said
+from vramfit.contract.fields import PhaseName
 from vramfit.observe import owners, scopes
 from vramfit.observe.modules.work import work_of
 from vramfit.private import torch as of_torch
@@ -95,16 +96,16 @@ class _Storages:
         return sorted({number for number in map(self.number_of, tensors) if number >= 0})
 
     def alive(self, numbers: set[int]) -> list[said.TraceAlive]:
-        """Of these, those on a card that something still holds, with the sizes of their blocks."""
+        """Those of these storages on a card that something still holds, with the sizes of their blocks."""
         return [
             said.TraceAlive(storage=number, bytes=-(-self.sizes[number] // _GRAIN_BYTES) * _GRAIN_BYTES)
             for number in sorted(numbers)
-            if self.sizes[number] and not self._references[number].expired()
+            if self.sizes[number] and not of_torch.has_expired(self._references[number])
         ]
 
 
 class Trace:
-    """Of one call of a model. Frames are calls of modules; the first is the model's own.
+    """The trace of one call of a model. Frames are calls of modules; the first is the model's own.
 
     frame: index of the module, frame around it, when it began and ended, bytes of its outputs, shapes in and out
     operator: frame, name, storages read, storages written, FLOPs of forward and backward, their type, bytes touched
@@ -190,7 +191,7 @@ class Trace:
         known = len(self._storages.sizes)
         writes = self._storages.numbers_of(outputs)
         self._made.update(number for number in writes if number >= known)
-        name = of_torch.schema.of(func).name.removeprefix("aten::")
+        name = of_torch.name_of(func).removeprefix("aten::")
         work = work_of(func, args, kwargs, out, inputs + outputs)
         self._operators.append(
             said.TraceOperator(
@@ -205,7 +206,7 @@ class Trace:
             )
         )
 
-    def write(self, phase: str) -> None:
+    def write(self, phase: PhaseName) -> None:
         torch = sys.modules["torch"]
         notes.note(
             said.ModuleTrace(

@@ -62,9 +62,9 @@ def work_of(func: Any, args: Any, kwargs: Any, out: Any, tensors: list[Any]) -> 
     if formula is None or not tensors:
         return work
     work.forward = int(formula(*args, **kwargs, out_val=out))
-    work.dtype = _dtype_of(tensors[-1], of_torch.schema.of(func).name)
+    work.dtype = _dtype_of(tensors[-1], of_torch.name_of(func))
     if sys.modules["torch"].is_grad_enabled():
-        work.backward = _backward(of_torch.schema.of(func).name, args, out, work.forward)
+        work.backward = _backward(of_torch.name_of(func), args, out, work.forward)
     return work
 
 

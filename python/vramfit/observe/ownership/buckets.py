@@ -20,7 +20,7 @@ NAME = "buckets of DistributedDataParallel"
 
 
 def _blocks(torch: ModuleType) -> set[int]:
-    """Where the allocator's blocks in use begin."""
+    """The addresses at which the allocator's blocks in use begin."""
     if not torch.cuda.is_initialized():
         return set()
     return {
@@ -39,7 +39,7 @@ def _tell(addresses: set[int]) -> None:
 
 
 class _Buckets:
-    """Of one reducer, where they began when they were last looked for."""
+    """The buckets of one reducer, where they began when they were last looked for."""
 
     def __init__(self) -> None:
         self.looks = 0
@@ -76,7 +76,7 @@ def install(torch: ModuleType) -> None:
             buckets.look(before, _blocks(torch))
 
     def rebuild(reducer: Any) -> Iterator[None]:
-        """Before every forward; it rebuilds them once."""
+        """Called before every forward; it rebuilds them once."""
         buckets = _state.of_reducers.setdefault(id(reducer), _Buckets())
         if buckets.looks <= STEPS:
             before = _blocks(torch)

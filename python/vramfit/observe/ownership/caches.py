@@ -77,7 +77,7 @@ def _has_grown(before: Look, after: Look) -> bool:
 
 
 def _is_written(before: Look, after: Look) -> bool:
-    """In place: the same tensors, with more writes than before."""
+    """Whether it is written in place: the same tensors, with more writes than before."""
     same = [old[1][0] == new[1][0] for old, new in zip(before, after)]
     return len(before) == len(after) and all(same) and before != after
 
@@ -169,7 +169,7 @@ def _note_returned(result: Any, carried: list[_Carried]) -> None:
 
 
 def tag_living() -> None:
-    """At an OOM: caches that the forward which ran out had come to fill."""
+    """Tags at an OOM the caches that the forward which ran out had come to fill."""
     for each in _state.carried:
         if _says_cache(each.name, each.value):
             _tag(each.value, each.name)

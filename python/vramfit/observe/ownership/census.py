@@ -166,7 +166,7 @@ def _phase_begins(phase: int) -> None:
 
 
 def tell_all() -> None:
-    """At an OOM: what the step didn't come to tell."""
+    """Tells at an OOM what the step didn't come to tell."""
     owners.tag_everything()
     caches.tag_living()
     take()
@@ -178,7 +178,7 @@ def _out_of_memory(device: int, tried: int, total: int, free: int) -> None:
     if _state.ooms > _MOST_OOMS:
         return
     try:
-        # Of a thread of autograd this function may be the only one of Python.
+        # In a thread of autograd this function may be the only one of Python.
         loading.look(sys.modules["torch"], sys._getframe().f_back)
         tell_all()
     except Exception as error:

@@ -32,7 +32,7 @@ _state = process.own(_State)
 
 
 def progress(torch: Any, trace: TracebackType | None) -> said.Loading | None:
-    """From the traceback of the error, outermost frame first. None: no model was being put on the card."""
+    """Reads it from the traceback of the error, outermost frame first. None: no model was being put on the card."""
     frames = list(_frames(trace))
     if any(_is_of_module(frame) and frame.f_code.co_name in _CALLS for frame in frames):
         return None  # a forward pass
@@ -42,7 +42,7 @@ def progress(torch: Any, trace: TracebackType | None) -> said.Loading | None:
 
 
 def look(torch: Any, frame: FrameType | None) -> None:
-    """At the moment of an OOM, while constructors still run: `frame` is the innermost of theirs."""
+    """Called at the moment of an OOM, while constructors still run: `frame` is the innermost of theirs."""
     frames = []
     while frame is not None:
         frames.append(frame)
@@ -89,7 +89,7 @@ def _loaded(torch: Any, frames: list[FrameType]) -> said.Loading | None:
 
 
 def _module_at(model: Any, frames: list[FrameType]) -> str:
-    """Whose parameter the innermost frame speaks of by its name."""
+    """The module whose parameter the innermost frame speaks of by its name."""
     known = {name for name, _ in (*model.named_parameters(), *model.named_buffers())}
     for frame in reversed(frames):
         for value in list(frame.f_locals.values()):
@@ -144,7 +144,7 @@ def _sizes(model: Any) -> tuple[int, int]:
 
 
 def _bytes_on_card(modules: list[Any]) -> int:
-    """Of modules that belong to nothing yet too, each storage once."""
+    """The bytes of the modules on a card, of those that belong to nothing yet too, each storage once."""
     found: dict[int, int] = {}
     for module in modules:
         for tensor in (*of_torch.parameters.of(module).values(), *of_torch.buffers.of(module).values()):

@@ -42,7 +42,7 @@ def beside(module: Any) -> Iterator[Any]:
 
 
 def packed_buffers(module: Any) -> tuple[list[Any], list[Any]]:
-    """Of a module whose weights are packed into a buffer of integers: that one, and those needed to read it."""
+    """The buffer of integers that a module's weights are packed into, and the buffers needed to read it."""
     buffers = [each for each in of_torch.buffers.of(module).values() if each is not None]
     if any(each is not None and each.dim() > 1 for each in of_torch.parameters.of(module).values()):
         return [], []

@@ -25,7 +25,7 @@ _INNER_LEVELS = 2  # of a model's tree that are searched for copies of its parts
 
 @dataclass
 class Trained:
-    """Which parameters the job trains."""
+    """The parameters that the job trains."""
 
     ids: set[int] = field(default_factory=set)
     addresses: set[int] = field(default_factory=set)
@@ -70,7 +70,7 @@ class Roles:
 
 
 def find(living: Living, trained: Trained) -> Roles:
-    """Of every model that is on a card."""
+    """The roles of every model that is on a card."""
     models = [(model, weights_of(model)) for model in living.models()]
     models = [(model, weights) for model, weights in models if weights]
     own = {id(model): [each for each in weights if trained.has(each)] for model, weights in models}

@@ -28,7 +28,7 @@ def parts(tensor: Any) -> list[Any]:
 
 
 def address_of(tensor: Any) -> int:
-    """Where a tensor's storage lies on a device; 0 for host tensors and those without one storage."""
+    """The address of a tensor's storage on a device; 0 for host tensors and those without one storage."""
     local = getattr(tensor, _LOCAL, None)
     if local is not None:
         tensor = local
@@ -38,7 +38,11 @@ def address_of(tensor: Any) -> int:
         storage = tensor.untyped_storage()
         # A fake tensor says that it is on the card, and its storage is nowhere: it has no address to ask for.
         return int(storage.data_ptr()) if storage.device.type == "cuda" else 0
-    except (RuntimeError, NotImplementedError):  # sparse, wrapper subclasses
+    except (
+        RuntimeError,
+        NotImplementedError,
+        ValueError,
+    ):  # sparse, wrapper subclasses, lazy modules that nobody called
         return 0
 
 
@@ -66,7 +70,7 @@ def is_quantized(tensor: Any) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    """By its class: to ask just any object for an attribute may import modules or load libraries."""
+    """Goes by the class: to ask just any object for an attribute may import modules or load libraries."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor) and not is_shell(type(value))
 

@@ -61,7 +61,7 @@ class Tests:
 
 @dataclass
 class Plan:
-    """What one counter is still to be moved to; `ends` are where its own loop would end."""
+    """The values that one counter is still to be moved to; `ends` are where its own loop would end."""
 
     values: list[int]
     ends: list[int]
@@ -101,7 +101,7 @@ class Counting:
         return bool(self._moved)
 
     def goes_on(self, frame: FrameType, now: Now) -> bool:
-        """At the end of a step, batch or round past the budget: whether the next one is still wanted.
+        """Whether the next one is still wanted, asked at the end of a step, batch or round past the budget.
 
         Within a pass the loops around it are left alone: they go on when the pass has ended.
         """
@@ -218,7 +218,7 @@ class Counting:
             here = here.f_back
 
     def _of_frame(self, source: Source, scope: ast.AST, frame: FrameType, now: Now) -> Iterator[Counter]:
-        """From the innermost loop to the outermost: what is counted in its body, and then the loop itself."""
+        """The counters from the innermost loop outwards: what is counted in its body, and then the loop itself."""
         names = counters.names_of(frame)
         counted = list(variables.find(source, scope, frame, names, now.count, self._observed))
         headers = {node.lineno: node for node in ast.walk(scope) if isinstance(node, ast.For)}
@@ -231,7 +231,7 @@ class Counting:
         yield from (variable for variable, _ in counted)
 
     def _tests(self, counter: Counter, source: Source, frame: FrameType) -> Tests:
-        """Where the script reads it: in the function that counts, and in those it is given to."""
+        """The tests where the script reads it: in the function that counts, and in those it is given to."""
         names = counters.names_of(frame)
         scope = counters.scope_of(source, frame)
         if scope is None:
@@ -271,8 +271,8 @@ class Counting:
             notes.note(said.Open(text=text + ": what it would have done there was not seen"))
 
     def tell(self, ended_at: set[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Once, when the run ends (of an error: at these files and lines): from where to where. The places of what was
-        moved."""
+        """Tells once, when the run ends (of an error: at these files and lines), from where to where. Returns the
+        places of what was moved."""
         moved_on = {place: moved for place, moved in self._moved.items() if moved.furthest() != moved.first}
         for (file, line, name), moved in moved_on.items():
             shown = [f"{value:,}" for value in moved.values[:_MAX_TOLD]]
@@ -295,7 +295,7 @@ class Counting:
 
 
 def tell_left_out(what: str, start: int, last: int, reads: str = "") -> None:
-    """Of rounds after `start`."""
+    """Tells that the rounds after `start` were left out."""
     first = start + (1 if last > start else -1)
     unseen = "what piles up over them, or depends on their number, was not seen"
     notes.note(said.Open(text=f"{what} {first:,} to {last:,} were left out but for a few: {unseen}{reads}"))

@@ -49,7 +49,7 @@ class Counter(ABC):
 
     @abstractmethod
     def move(self, value: int) -> bool:
-        """To one of `ahead`: the next round has it."""
+        """Moves it to one of `ahead`: the next round has it."""
 
 
 class _LoopCounter(Counter):
@@ -79,7 +79,7 @@ class _RangeCounter(_LoopCounter):
 
 
 def left_of(iterator: Any) -> range:
-    """What a range's iterator is still to give."""
+    """The numbers that a range's iterator is still to give."""
     _, (whole,), index = iterator.__reduce__()  # no index from Python 3.12 on: the range is what is left of it
     return whole[index or 0 :]  # type: ignore[no-any-return]
 
@@ -149,7 +149,7 @@ class _NumberCounter(_LoopCounter):
 
 
 def identity_of(iterator: Any) -> object:
-    """What is kept of it, so that the same loop begun anew is known to have another.
+    """The object kept of it, so that the same loop begun anew is known to have another.
 
     Not an enumerate() over a loader: it holds the last batch, and the loader's workers.
     """
@@ -160,14 +160,14 @@ def identity_of(iterator: Any) -> object:
 
 
 def number_of(iterator: Any) -> int:
-    """Of an enumerate() or an itertools.count() by one: what it gives next."""
+    """The number that an enumerate() or an itertools.count() by one gives next."""
     if type(iterator) is itertools.count:  # can't be pickled from Python 3.14 on
         return int(repr(iterator)[len("count(") : -1])
     return int(iterator.__reduce__()[1][-1])
 
 
 def names_of(frame: FrameType) -> Names:
-    """To be dropped by the caller: it holds what it names."""
+    """The variables in sight, to be dropped by the caller: this holds what it names."""
     return ChainMap(frames.variables(frame), frame.f_globals)
 
 

@@ -30,7 +30,7 @@ _MAX_FRAMES = 60
 
 
 class Course:
-    """What one count of a trainer (its steps, its epochs) is still to be moved to."""
+    """The values that one count of a trainer (its steps, its epochs) is still to be moved to."""
 
     def __init__(
         self, name: str, now: int, end: int | None, holders: Iterable[Any], tested: Iterable[int] = ()
@@ -45,7 +45,7 @@ class Course:
         self._rounds_left = 0
 
     def next(self, now: int) -> int | None:
-        """At the end of a round (a step, an epoch): where the next one is to be. None: nothing is left to be seen."""
+        """Where the next round (a step, an epoch) is to be, asked at the end of one. None: nothing is left to see."""
         if self._rounds_left > 0:
             self._rounds_left -= 1
             return now + 1
@@ -71,7 +71,7 @@ def _ahead_of(now: int, end: int | None) -> range:
 
 
 def tested_in(module: Any, attribute: str, now: int, end: int | None) -> set[int]:
-    """Where the tests of a module's own file turn, that read a count of its trainer: `self.current_epoch == 25`."""
+    """The counts of its trainer at which tests in a module's own file turn: `self.current_epoch == 25`."""
     found: set[int] = set()
     for method in vars(type(module)).values():
         code = getattr(method, "__code__", None)
@@ -159,7 +159,7 @@ class LightningCount:
         self._epochs = Course("epochs", trainer.current_epoch, end, [*own, module], tested)
 
     def goes_on(self, trainer: Any) -> bool:
-        """At the last batch of an epoch."""
+        """Whether it goes on, asked at the last batch of an epoch."""
         epochs = of_lightning.epoch_progress.of(of_lightning.loop.of(trainer))
         progress, counts = of_lightning.counts_now.of(epochs), of_lightning.COUNTS
         if not all(count.is_in(progress) for count in counts.values()):

@@ -39,7 +39,7 @@ class Rounds:
         self._levels: list[int] = []
 
     def goes_on(self, key: Hashable, level: int) -> bool:
-        """At what may be the end of a round: whether the next one belongs to this move too."""
+        """Whether the next round belongs to this move too, asked at what may be the end of one."""
         self._ended[key] += 1
         others = max((count for other, count in self._ended.items() if other != self._key), default=0)
         done = max(self._ended[self._key], others - 1)  # the round that it was moved in has others to come

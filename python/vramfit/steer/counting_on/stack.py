@@ -41,13 +41,13 @@ class Loop(NamedTuple):
 
 
 def loops(frame: FrameType) -> list[Loop]:
-    """From the outermost to the innermost; empty where this release of Python is not known."""
+    """The loops from the outermost to the innermost; empty where this release of Python is not known."""
     places = _places()
     return _read(frame, places) if places is not None else []
 
 
 def look_for_layout() -> None:
-    """At the start: where loops can't be found, it is told."""
+    """Tells at the start where loops can't be found."""
     if _places() is None:
         notes.layout_unknown("the stack of a frame", "loops are not counted on, and rounds not numbered as their batch")
 
@@ -69,7 +69,7 @@ def _count_of_locals(code: CodeType) -> int:
 
 @process.cached()
 def _loops_of(code: CodeType) -> list[tuple[int, int, int, int]]:
-    """Of every `for` loop: where its FOR_ITER is, where its body ends, how many values lie on the stack there (its
+    """Every `for` loop: where its FOR_ITER is, where its body ends, how many values lie on the stack there (its
     iterator among the last), its line. A loop in an exception's handler is none of them."""
     instructions = [each for each in dis.get_instructions(code) if each.opname != "CACHE"]
     if len(instructions) > _MAX_INSTRUCTIONS:
@@ -137,7 +137,7 @@ def _places() -> Places | None:
 
 
 def _agrees(places: Places) -> bool:
-    """On a function with loops in every kind of block."""
+    """Tries them on a function with loops in every kind of block."""
     outer, middle, inner = (iter(range(2)) for _ in range(3))
     expected = [id(outer), id(middle), id(inner)]
 

@@ -1,9 +1,9 @@
-"""At which later values of a counter a script does something it has not done yet, read off its tests.
+"""The later values of a counter at which a script does something it has not done yet, read off its tests.
 
-    for step in range(100_000):                  # step is 120 now
-        if step % 1000 == 999: evaluate()        # 999
-        freeze(model, step >= 350)               # 350
-        train(rows(64 if step < 750 else 256))   # 750
+for step in range(100_000):                  # step is 120 now
+if step % 1000 == 999: evaluate()        # 999
+freeze(model, step >= 350)               # 350
+train(rows(64 if step < 750 else 256))   # 750
 
 A test counts when it has come out the same for every value so far. Only numbers are computed with: of names that hold
 some, of attributes of plain objects, and those that a loop over a few known ones goes through. Nothing of the script's
@@ -46,7 +46,7 @@ IsCounter = Callable[[ast.expr], bool]
 
 
 class Found:
-    """What was read off a counter's tests."""
+    """The results read off a counter's tests."""
 
     def __init__(self) -> None:
         self.turns: set[int] = set()
@@ -226,7 +226,7 @@ def _as_constant(value: Any) -> ast.expr | None:
 
 
 def _length_of(value: Any) -> int | None:
-    """Of what Python or torch counts by itself: no code of the script's is called."""
+    """The length of what Python or torch counts by itself: no code of the script's is called."""
     if type(value) in (list, tuple, dict, set, str, range):
         return len(value)
     return loaders.length_of(value) if type(value).__module__.startswith("torch.utils.data") else None
@@ -237,7 +237,7 @@ def is_number(value: Any) -> bool:
 
 
 def value_of(node: ast.expr, names: Names) -> Any:
-    """What a name, an attribute of a plain object, or an item of a dict stands for; None when it is none of them."""
+    """The value of a name, an attribute of a plain object, or an item of a dict; None when it is none of them."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):

@@ -22,6 +22,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from vramfit.base import frames, importing, notes, process
+from vramfit.contract import asked
 from vramfit.contract import notes as said
 from vramfit.steer.coverage import crossings, lines, never_entered, within_lines
 from vramfit.steer.coverage.source import Gap, Once, Source, Varying
@@ -62,7 +63,7 @@ class _Place:
 
 def is_wanted() -> bool:
     """Not where nothing is left out, nor in trials."""
-    is_cut = os.environ.get("VRAMFIT_STEPS") != "all" and os.environ.get("VRAMFIT_REAL") != "1"
+    is_cut = os.environ.get("VRAMFIT_STEPS") != asked.STEPS_ALL and os.environ.get("VRAMFIT_REAL") != "1"
     return os.environ.get("VRAMFIT_COVERAGE") == "1" and bool(os.environ.get("VRAMFIT_RUN_DIR")) and is_cut
 
 

@@ -87,7 +87,7 @@ def _compared(test: ast.expr, counters: set[str]) -> tuple[str, ast.expr] | None
 
 
 def _end_of(loop: ast.For, frame: FrameType) -> float:
-    """What a `range` stops before; without one there is no end."""
+    """The number that a `range` stops before; without one there is no end."""
     call = loop.iter
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range" and call.args:
         end = _value(call.args[0] if len(call.args) == 1 else call.args[1], frame)
@@ -101,7 +101,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _value(node: ast.expr, frame: FrameType) -> Any:
-    """Of numbers, names, attributes of plain objects, and arithmetic on them; no code of the script's runs."""
+    """The value of numbers, names, plain objects' attributes, and arithmetic on them; no code of the script's runs."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):

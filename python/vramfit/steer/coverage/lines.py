@@ -93,8 +93,8 @@ class _Children:
         self._parents, self._is_fork = self._own, True
 
     def run_for_parent(self) -> None:
-        """Where `multiprocessing` started this process, in whatever way: its parent may be no parent to the system (a
-        fork server's child), or share no memory with it."""
+        """Reports to the parent where `multiprocessing` started this process, in whatever way: its parent may be no
+        parent to the system (a fork server's child), or share no memory with it."""
         module = sys.modules.get("multiprocessing.process")
         parent = module.parent_process() if module is not None else None
         if parent is not None and parent.pid:
@@ -202,12 +202,13 @@ def _monitor() -> bool:
 
 
 def lines_of(code: CodeType) -> set[int]:
-    """Where it has instructions."""
+    """The lines where it has instructions."""
     return {line for _, line in dis.findlinestarts(code) if line}
 
 
 def begin() -> None:
-    """From here on, in this thread. What running functions have behind them counts as executed: nobody watched."""
+    """Watches from here on, in this thread. What running functions have behind them counts as executed: nobody
+    watched."""
     for known in (seen.executed, seen.raised, seen.entered, seen.masks):
         known.clear()  # type: ignore[attr-defined]
     _children.begin()
@@ -240,12 +241,12 @@ def looking_away() -> Iterator[None]:
 
 
 def go_on_in_child() -> None:
-    """In a forked child, whose lines are its parent's script's too."""
+    """Called in a forked child, whose lines are its parent's script's too."""
     _children.be_fork()
 
 
 def run_for_parent() -> None:
-    """In a process that `multiprocessing` started, before it runs what it was started for."""
+    """Called in a process that `multiprocessing` started, before it runs what it was started for."""
     if seen.installed:
         _children.run_for_parent()
 

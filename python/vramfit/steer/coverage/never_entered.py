@@ -17,7 +17,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def find(sources: Iterable[Source], entered: set[tuple[str, str, int]]) -> Iterator[tuple[Source, Gap, str]]:
-    """With when they would run, in words."""
+    """Finds what was never entered, with when it would run, in words."""
     sources = list(sources)
     handed = set().union(*(_handed_around(source.tree) for source in sources)) if sources else set()
     for source in sources:

@@ -61,7 +61,7 @@ class Source:
     def _gaps_in(
         self, suite: list[ast.stmt], name: str, scope: ast.AST | None, test: ast.expr | None, when: bool
     ) -> Iterator[Gap]:
-        """Of one suite and those below it; functions within are gone through by themselves."""
+        """The gaps of one suite and those below it; functions within are gone through by themselves."""
         run: list[ast.stmt] = []
         for statement in suite:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_silent(statement):
@@ -175,7 +175,7 @@ def attributes_in(node: ast.AST) -> set[str]:
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Of a function or module, without the functions within."""
+    """The nodes of a function or module, without the functions within."""
     waiting = list(ast.iter_child_nodes(scope))
     while waiting:
         node = waiting.pop()

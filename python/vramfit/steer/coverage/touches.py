@@ -82,7 +82,8 @@ class Touching:
         return self._judge_method(name)
 
     def _judge_method(self, name: str) -> said.UsesCard:
-        """Of an object that is not known: what lists and dicts have too is theirs, anything else may do anything."""
+        """For an object that is not known: methods that lists and dicts have too are theirs, any other may do
+        anything."""
         if name in _HARMLESS_METHODS or name in _SAYING:
             return NO
         if any(hasattr(kind, name) for kind in (list, dict, str, set, bytes)):

@@ -48,7 +48,7 @@ class Branch:
 
 
 def when(test: ast.expr, decided_for: bool) -> str:
-    """In the script's words."""
+    """When it runs, in the script's words."""
     text = " ".join(ast.unparse(test).split())
     return f"if {text}" if decided_for else f"unless {text}"
 
@@ -91,7 +91,7 @@ class Masks:
             known.clear()  # type: ignore[attr-defined]
 
     def mask_of(self, code: CodeType, lines: set[int]) -> bytearray | None:
-        """For whoever watches `code`, to be filled in; None where there is nothing to be watched. `lines`: its own."""
+        """The mask for whoever watches `code` to fill in; None where nothing is to be watched. `lines`: its own."""
         if not has_columns() or not lines & self._lines_of_file(code.co_filename):
             return None
         calls = [call for call in _calls_of(code) if any(_makes(b, call) for b in self._branches[code.co_filename])]
@@ -127,7 +127,7 @@ class Masks:
             mask[at] = REACHED if mask[at] == WANTED else mask[at]
 
     def sort(self, file: str, branches: Iterable[Branch]) -> Sorted:
-        """Of a function that was never begun nothing is said."""
+        """Sorts the branches. Nothing is said of a function that was never begun."""
         found = Sorted([], [], [])
         for branch in branches:
             if not has_columns():
@@ -146,7 +146,7 @@ class Masks:
         return found
 
     def _states(self, file: str, branch: Branch) -> set[int]:
-        """Of its calls, wherever its code was begun."""
+        """The states of the branch's calls, wherever its code was begun."""
         states = set()
         for watched in self._known.get(file, []):
             own = {watched.mask[call.offset // _CODE_UNIT] for call in watched.calls if _makes(branch, call)}

@@ -167,7 +167,7 @@ def _after_pass(this_pass: Pass) -> None:
 
 
 def _tell() -> None:
-    """At the end: what was looked at, and what that leaves open."""
+    """Tells at the end what was looked at, and what that leaves open."""
     for known in _state.known.values():
         _receive(known)
         if known.pid and known.fd >= 0:

@@ -148,7 +148,7 @@ def _look_at_samples(loader: Any, count: int, until: float) -> dict[str, Any]:
 
 
 def _own_indices(loader: Any) -> Sequence[int] | None:
-    """Where a sampler draws from a part of the data set."""
+    """The indices of a sampler that draws from a part of the data set."""
     indices = getattr(getattr(loader, "sampler", None), "indices", None)
     return list(indices) if indices is not None and hasattr(indices, "__len__") else None
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.base import events
+from vramfit.contract import asked
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need
 from vramfit.values import standing_in
@@ -94,7 +95,7 @@ def _made_late(torch: Any, method: str, second: float, size: Any, kwargs: dict[s
 
 
 def _is_on_host(torch: Any, device: Any) -> bool:
-    """Asked before anything is made: a tensor of a card would take its memory twice."""
+    """Whether it is on the host, asked before anything is made: a tensor of a card would take its memory twice."""
     return (of_torch.default_device() if device is None else torch.device(device).type) == "cpu"
 
 
@@ -109,11 +110,11 @@ def _is_large(size: tuple[Any, ...], dtype: Any) -> bool:
 
 
 def begin() -> None:
-    """As the environment of this job says."""
+    """Begins as the environment of this job says."""
     from vramfit import values
 
     virtual = os.environ.get("VRAMFIT_LEDGER") and os.environ.get("VRAMFIT_REAL") != "1"
-    fills.on = bool(virtual and values.policy() != "cpu" and fills.functions and fills.library is not None)
+    fills.on = bool(virtual and values.policy() != asked.VALUES_CPU and fills.functions and fills.library is not None)
     if fills.library is not None:
         fills.library.vramfit_host_enable(int(fills.on))
 

@@ -6,10 +6,11 @@ import ctypes
 from types import MappingProxyType
 from typing import Any
 
+from vramfit.contract.functions import FUNCTIONS, HostSignature, bind
 from vramfit.private import torch as of_torch
 
 LARGE = (1 << 20) + 1  # bytes; copies to the card up to 1 MiB are really made, and read
-RANDOM, UNARY, BINARY, COPY, ADD, CLAMP = range(1, 7)
+RANDOM, UNARY, BINARY, COPY, ADD, CLAMP = map(int, HostSignature)
 KINDS = MappingProxyType(
     {
         "normal_": RANDOM,
@@ -25,40 +26,14 @@ KINDS = MappingProxyType(
 )
 
 
-class Call(ctypes.Structure):
-    """vf_host_call."""
-
-    _fields_ = [
-        ("signature", ctypes.c_uint64),
-        ("function", ctypes.c_void_p),
-        ("self", ctypes.c_void_p),
-        ("other", ctypes.c_void_p),
-        ("generator", ctypes.c_void_p),
-        ("first", ctypes.c_double),
-        ("second", ctypes.c_double),
-    ]
-
-
 def load_library() -> Any:
     library = ctypes.PyDLL(None)
     try:
-        library.vramfit_host_enable.restype = None
+        for name in FUNCTIONS:
+            if name.startswith("vramfit_host_"):
+                bind(library, name)
     except AttributeError:
         return None
-    unsigned, pointer = ctypes.c_uint64, ctypes.c_void_p
-    for name, arguments in (
-        ("allocation", (unsigned,)),
-        ("reserve", (unsigned,)),
-        ("defer", (unsigned, unsigned, ctypes.POINTER(Call), unsigned)),
-        ("over", (ctypes.POINTER(unsigned), unsigned)),
-        ("deferred_bytes", ()),
-        ("filled_bytes", ()),
-    ):
-        function = getattr(library, f"vramfit_host_{name}")
-        function.restype, function.argtypes = unsigned, arguments
-    library.vramfit_host_append.argtypes = (unsigned, ctypes.POINTER(Call))
-    library.vramfit_host_release.argtypes = (unsigned, unsigned)
-    library.vramfit_host_skip.argtypes = (pointer, unsigned)
     return library
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vramfit.base import notes, process
+from vramfit.contract.functions import HostCall
 from vramfit.private import torch as of_torch
-from vramfit.values.host_fills.calls import ADD, BINARY, KINDS, LARGE, Call
+from vramfit.values.host_fills.calls import ADD, BINARY, KINDS, LARGE
 
 
 @dataclass
@@ -76,7 +77,8 @@ def _tensor_over(address: int, shape: Any, dtype: Any) -> Any:
 
 
 def _runs_in_mode() -> bool:
-    """Of somebody who may look at operators on the host: the mode that follows values on cards does not."""
+    """Whether a mode of somebody's runs who may look at operators on the host: the one that follows values on cards
+    does not."""
     tracked = sys.modules.get("vramfit.values.tracked.mode")
     return of_torch.runs_in_mode_of_others(tracked.TrackedValues) if tracked else of_torch.runs_in_mode()
 
@@ -96,7 +98,7 @@ def is_plain(tensor: Any) -> bool:
 
 
 def whole_address(tensor: Any) -> int:
-    """Where the allocation lies that a tensor is all of; 0 when it is none of ours, or only a part."""
+    """The address of the allocation that a tensor is all of; 0 when it is none of ours, or only a part."""
     size = tensor.numel() * tensor.element_size()
     if size < LARGE or not tensor.is_contiguous():
         return 0
@@ -107,7 +109,7 @@ def whole_address(tensor: Any) -> int:
     return address if fills.library.vramfit_host_allocation(address) >= size else 0
 
 
-def call_of(step: Step, alias: Any, alive: list[Any], other: Any = None) -> Call:
+def call_of(step: Step, alias: Any, alive: list[Any], other: Any = None) -> HostCall:
     torch = sys.modules["torch"]
     signature = KINDS[step.name]
     target = alias if step.region is None else alias.as_strided(*step.region)
@@ -121,7 +123,7 @@ def call_of(step: Step, alias: Any, alive: list[Any], other: Any = None) -> Call
         other = torch.tensor(step.first, dtype=torch.float64)
     if other is not None:
         alive.append(other)
-    return Call(
+    return HostCall(
         signature,
         fills.functions[step.name],
         of_torch.tensor_object.of(target),
@@ -150,7 +152,7 @@ def defer(tensor: Any, address: int, steps: list[Step], cast_from: Any = None) -
     calls = [call_of(step, written, alive) for step in steps]
     if cast_from is not None:
         calls.append(call_of(Step("copy_"), alias, alive, other=written))
-    number = fills.library.vramfit_host_defer(address, reserved, (Call * len(calls))(*calls), len(calls))
+    number = fills.library.vramfit_host_defer(address, reserved, (HostCall * len(calls))(*calls), len(calls))
     if not number:
         fills.library.vramfit_host_release(reserved, size)
         return False

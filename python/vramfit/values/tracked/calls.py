@@ -60,7 +60,7 @@ class Call:
         return Call(self.mode, self.operator, args, kwargs, tensors_in(args, kwargs))
 
     def run_on_card(self) -> Any:
-        """For its memory; nothing is known of what it writes then, unless that was a copy."""
+        """Runs it for its memory; nothing is known of what it writes then, unless that was a copy."""
         return self.leave_unknown(self.on_card())
 
     def on_card(self) -> Any:
@@ -84,13 +84,14 @@ class Call:
     def _can_be_opened(self) -> bool:
         """Whether it is one of PyTorch's own, over plain tensors of the card: another's may do more than compute."""
         is_on_card = any(tensor.is_cuda for tensor in self.tensors)
-        return self.operator.name.startswith("aten::") and is_on_card and all(map(is_plain, self.tensors))
+        is_pytorchs = self.operator.name.startswith("aten::") and of_torch.redispatch.is_in(self.operator.overload)
+        return is_pytorchs and is_on_card and all(map(is_plain, self.tensors))
 
     def _opened(self) -> Any:
         """Its kernel, with the operators that this calls followed."""
-        keys = of_torch.key_set.get()(of_torch.dispatch_key.get().CUDA)
+        keys = of_torch.key_set.get()(of_torch.dispatch_key.get())
         with self.mode.within:
-            return self.operator.overload.redispatch(keys, *self.args, **self.kwargs)
+            return of_torch.redispatch.of(self.operator.overload)(keys, *self.args, **self.kwargs)
 
     def _opened_after(self, error: Exception) -> Any:
         try:
@@ -123,7 +124,7 @@ class Call:
         return result
 
     def compute(self, state: int) -> Any:
-        """On the card for its memory and on the host for its values, which are then known as `state`."""
+        """Runs it on the card for its memory and on the host for its values, which are then known as `state`."""
         twice = Twice(self.operator.overload, self.operator.name, self.args, self.kwargs, putting(state))
         result = self.on_card()
         if max((output.numel() for output in tensors_in((result,), {})), default=0) > MOST_ELEMENTS:

@@ -26,11 +26,11 @@ def chooses(call: Call) -> Any:
 
 
 def _entries(call: Call) -> int:
-    """Among how many it chooses."""
+    """The number of entries that it chooses among."""
     source = call.args[0]
-    for position, argument in enumerate(of_torch.schema.of(call.operator.overload).arguments):
+    for position, argument in enumerate(of_torch.arguments_of(call.operator.overload)):
         if argument.name == "dim":
-            given = call.args[position] if position < len(call.args) else call.kwargs.get("dim", argument.default_value)
+            given = call.args[position] if position < len(call.args) else call.kwargs.get("dim", argument.default)
             return max(1, source.numel() if given is None or not source.dim() else source.size(given))
     return max(1, source.numel())
 

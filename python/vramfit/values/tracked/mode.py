@@ -25,7 +25,7 @@ from vramfit.values.tracked import choosing, computing, factories, transfers
 from vramfit.values.tracked.calls import Call, is_card, tensors_in
 from vramfit.values.tracked.operators import Kind, operator_of
 
-need(of_torch.overload, of_torch.schema, of_torch.overload_name, of_torch.dispatch_mode)
+need(of_torch.overload, *of_torch.SCHEMA, of_torch.overload_name, of_torch.dispatch_mode)
 
 
 # While a compiler traces, tensors are fake: they have no values, and its own mode, below ours, takes them. Its

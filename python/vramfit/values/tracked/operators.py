@@ -80,13 +80,12 @@ class Operator:
 
     def __init__(self, overload: Any) -> None:
         self.overload = overload
-        schema = of_torch.schema.of(overload)
-        self.name: str = schema.name
+        self.name = of_torch.name_of(overload)
         self.is_random = randomness.is_random(overload)
         self.writes: list[tuple[int, str]] = [
             (position, argument.name)
-            for position, argument in enumerate(schema.arguments)
-            if argument.alias_info is not None and argument.alias_info.is_write
+            for position, argument in enumerate(of_torch.arguments_of(overload))
+            if argument.is_written
         ]
         self.kind = self._find_kind()
         self.multiplies = self.name in _MULTIPLY

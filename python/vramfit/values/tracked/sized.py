@@ -62,7 +62,7 @@ def positions(mask: Tensor) -> Tensor:
 
 
 def _rows(count: int, mask: Tensor) -> Tensor:
-    """As the card's `nonzero` lays them out: each column by itself, which `x[mask]` then takes as it is."""
+    """Rows as the card's `nonzero` lays them out: each column by itself, which `x[mask]` then takes as it is."""
     return torch.empty((mask.dim(), count), dtype=torch.int64, device=mask.device).t()
 
 
@@ -136,7 +136,7 @@ def run(operator: Any, args: Any, kwargs: Any, choose_unknown: Callable[[int], b
 
 
 def _spend(operator: Any, args: Any, kwargs: Any) -> Any:
-    """On the card for its memory: what it makes is too small, and it may check values that are not there."""
+    """Runs it on the card for its memory: what it makes is too small, and it may check values that are not there."""
     try:
         return operator.overload(*args, **kwargs)
     except torch.OutOfMemoryError:

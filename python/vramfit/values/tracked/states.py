@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
-from typing import Any
 
 from torch import Tensor
 
 from vramfit.base import process
+from vramfit.contract.functions import ValueState, bind, find_virtual_gpu
 from vramfit.values.memory import over_same_bytes
 
-# The numbers of ValueState in value_states.h. OPEN: a mask over unknown values, which may still be taken for full.
-UNKNOWN, OPEN, ASSUMED, KNOWN = range(4)
+# OPEN: a mask over unknown values, which may still be taken for full.
+UNKNOWN, OPEN, ASSUMED, KNOWN = map(int, ValueState)
 
 _MOST_PIECES = 4096  # of a tensor with gaps; above that its whole extent is meant
 
@@ -21,30 +20,13 @@ class _Functions:
     """The virtual GPU's side; found once."""
 
     def __init__(self) -> None:
-        library = find_library()
+        library = find_virtual_gpu()
         assert library is not None
-        place: list[Any] = [ctypes.c_void_p, ctypes.c_size_t]
-        self.track = library.vramfit_gpu_track_values
-        self.small_reads = library.vramfit_gpu_small_reads
-        self.small_reads.restype = ctypes.c_uint64
-        self.state = library.vramfit_gpu_value_state
-        self.state.argtypes, self.state.restype = place, ctypes.c_uint32
-        self.set = library.vramfit_gpu_set_value_state
-        self.written = library.vramfit_gpu_values_written
-        self.set.argtypes = self.written.argtypes = [*place, ctypes.c_uint32]
-        self.set.restype = self.written.restype = self.track.restype = None
-
-
-def find_library() -> ctypes.CDLL | None:
-    """The virtual GPU, where this process has one."""
-    for name in (None, "libvramfit_virtual_gpu.so"):
-        try:
-            library = ctypes.CDLL(name)
-            library.vramfit_gpu_track_values  # noqa: B018 - asks whether it is there
-        except (OSError, AttributeError):
-            continue
-        return library
-    return None
+        self.track = bind(library, "vramfit_gpu_track_values")
+        self.small_reads = bind(library, "vramfit_gpu_small_reads")
+        self.state = bind(library, "vramfit_gpu_value_state")
+        self.set = bind(library, "vramfit_gpu_set_value_state")
+        self.written = bind(library, "vramfit_gpu_values_written")
 
 
 class _State:
@@ -58,7 +40,7 @@ _state = process.own(_State)
 
 
 def begin() -> None:
-    """From here on the virtual GPU keeps states."""
+    """Has the virtual GPU keep states from here on."""
     if _state.functions is None:
         _state.functions = _Functions()
     _state.functions.track()

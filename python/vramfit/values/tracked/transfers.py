@@ -68,7 +68,8 @@ def _make_copy_readable(source: Tensor) -> None:
 
 
 def make_readable(source: Tensor, says: bool = True) -> None:
-    """Before the host reads: unknown values are chosen, and what was chosen is said where it may decide something."""
+    """Called before the host reads: unknown values are chosen, and what was chosen is said where it may decide
+    something."""
     state = state_of(source)
     if state == UNKNOWN and 0 < source.numel() <= MOST_READ:
         witness.give_values(source)

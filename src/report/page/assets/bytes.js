@@ -1,4 +1,4 @@
-// As C++ writes a number: what lies just between two goes to the even one.
+// Writes a number as C++ does: what lies just between two goes to the even one.
 function fixedText(value, digits) {
   const scale = 10 ** digits;
   const below = Math.floor(value * scale);
@@ -58,7 +58,7 @@ function htmlPart(name, text, attributes = {}) {
   part.textContent = text;
   return part;
 }
-// Once before the next picture, however often it is asked for.
+// Runs it once before the next picture, however often it is asked for.
 function onceAFrame(work) {
   let waits = false;
   return () => {

@@ -26,11 +26,11 @@ function findPiles(card) {
   }
   return piles.sort((a, b) => b.bytes - a.bytes);
 }
-// Which pile each block is in: block -> its number.
+// The pile that each block is in: block -> its number.
 function pilesByBlock(piles) {
   return new Map(piles.flatMap((pile, number) => [...pile.blocks].map((block) => [block, number])));
 }
-// At each place of `shown` the bytes of a pile, and of it those without a band of their own.
+// The bytes of a pile at each place of `shown`, and of it those without a band of their own.
 function heightsOf(card, pile, shown, banded) {
   const whole = new Float64Array(shown.length);
   const rest = new Float64Array(shown.length);

@@ -31,7 +31,7 @@ const pathOf = (points, member, x, y) => {
   }
   return path;
 };
-// As wide as its place: texts keep their size on a telephone.
+// The picture is as wide as its place: texts keep their size on a telephone.
 const draw = (card) => {
   const points = card.points;
   if (points.length === 0) return;
@@ -92,7 +92,7 @@ const take = (given) => {
                         alive: given.alive });
   draw(card);
 };
-// Of many sessions those that go on are shown, and the newest.
+// Shows the sessions that go on, of many, and the newest.
 const prune = () => {
   const all = [...cards.values()];
   const kept = new Set([...all.filter((card) => card.alive), ...all.slice(-2)].slice(0, kMostCharts));

@@ -6,9 +6,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 def build():
     layers = []
-    for _ in range(6):
-        layers += [nn.Linear(512, 512), nn.GELU()]
-    return nn.Sequential(*layers, nn.Linear(512, 8))
+    for _ in range(4):
+        layers += [nn.Linear(256, 256), nn.GELU()]
+    return nn.Sequential(*layers, nn.Linear(256, 8))
 
 
 def run(model, loader, optimizer, scaler):
@@ -26,7 +26,7 @@ def run(model, loader, optimizer, scaler):
 if __name__ == "__main__":
     torch.manual_seed(0)
     model = build().cuda()
-    loader = DataLoader(TensorDataset(torch.randn(2048, 512), torch.randn(2048, 8)), batch_size=1024)
+    loader = DataLoader(TensorDataset(torch.randn(2048, 256), torch.randn(2048, 8)), batch_size=1024)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler("cuda", init_scale=8.0)
     for _ in range(2):

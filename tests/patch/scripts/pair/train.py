@@ -5,13 +5,13 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(0)
-generator = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 1024)).cuda()
-critic = nn.Sequential(nn.Linear(1024, 2048), nn.ReLU(), nn.Linear(2048, 1)).cuda()
+generator = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 256)).cuda()
+critic = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 1)).cuda()
 optimizer_g = torch.optim.Adam(generator.parameters(), lr=1e-4, betas=(0.5, 0.9))
 optimizer_c = torch.optim.Adam(critic.parameters(), lr=1e-4, betas=(0.5, 0.9))
 noise = torch.randn(512, 64).cuda()
 
-for (real,) in DataLoader(TensorDataset(torch.randn(1024, 1024)), batch_size=512):
+for (real,) in DataLoader(TensorDataset(torch.randn(1024, 256)), batch_size=512):
     optimizer_c.zero_grad()
     fake = generator(noise).detach()
     loss_c = critic(fake).mean() - critic(real.cuda()).mean()
