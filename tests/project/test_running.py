@@ -134,3 +134,38 @@ def test_a_run_that_was_stopped_is_gone_on_with_at_the_same_commit(root: Path, t
     assert sorted(ran()) == sorted(["good", "bad", "bad", "bad", "2", "1", "1"])
     (tmp_path / "changed").write_text("")
     assert sorted(ran()) == sorted(["good", "bad", "good", "bad", "good", "bad", "2", "1", "0"])
+
+
+TOO_LONG = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from suite.deadline import DEADLINE
+from suite.running import run_sections
+from suite.section import Section, run_check
+def runs_on(tier):
+    stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(99)"
+    patient = "import time; time.sleep(98)"
+    return run_check([sys.executable, "-c", stubborn]) + run_check([sys.executable, "-c", patient])
+def tests(tier):
+    return run_check([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", sys.argv[2]])
+DEADLINE.start(float(sys.argv[3]))
+began = time.monotonic()
+outcomes = run_sections([Section("tests", tests, shares_machine=True), Section("program", runs_on, is_unnoticed=True),
+                         Section("alone", runs_on), Section("late", runs_on)], "ci")
+DEADLINE.end()
+print(*(f"{one.failed} failed: {one.details}" for one in outcomes), sep="\\n")
+"""
+
+
+def test_a_run_that_takes_too_long_ends_itself_and_says_what_it_waited_for(root: Path, tmp_path: Path) -> None:
+    waiting = tmp_path / "test_waiting.py"
+    waiting.write_text("import time\n\n\ndef test_it():\n    time.sleep(97)\n")
+    command = [sys.executable, "-c", TOO_LONG, str(root / "tools"), str(waiting), "0.15"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    *_, tests, program, alone, late = done.stdout.splitlines()
+    assert "== 0.15 minutes are up, and all that runs is ended:" in done.stdout
+    assert f"-m pytest -q -p no:cacheprovider {waiting}" in done.stdout and "time.sleep(99)" in done.stdout
+    assert tests.startswith("1 failed") and "test_waiting.py:5: KeyboardInterrupt" in tests
+    assert program.startswith("2 failed") and alone.startswith("1 failed")
+    assert late == "1 failed: ['it was not begun when 0.15 minutes were up']"

@@ -7,6 +7,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from .building import count_lanes
+from .deadline import DEADLINE
 from .kept import Kept
 from .section import TIME_LIMIT, Outcome, Section
 
@@ -23,6 +24,8 @@ def run_section(section: Section, tier: str, kept: Kept | None = None) -> Outcom
         with PRINTING:
             print(f"== {section.name}: {before} (kept from before)\n", flush=True)
         return before
+    if DEADLINE.is_over:
+        return Outcome(failed=1, details=[f"it was not begun when {DEADLINE.minutes:g} minutes were up"])
     if section.may_be_left_out and TIME_LIMIT.is_up():
         with PRINTING:
             print(f"== {section.name}: left out, for {TIME_LIMIT.minutes:g} minutes were up\n", flush=True)

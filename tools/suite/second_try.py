@@ -7,6 +7,7 @@ other, with nothing beside them. What passes then is named in the summary, to be
 
 from __future__ import annotations
 
+from .deadline import DEADLINE
 from .section import Outcome, Section
 
 MOST = 3  # of one whole run; more than that is no chance
@@ -15,7 +16,7 @@ MOST = 3  # of one whole run; more than that is no chance
 def try_again(sections: list[Section], outcomes: list[Outcome | None]) -> list[Outcome | None]:
     """The outcomes after second tries. Only failures that are tests a section can run by themselves are tried."""
     failed = sum(outcome.failed for outcome in outcomes if outcome is not None)
-    if failed > MOST:
+    if failed > MOST or DEADLINE.is_over:
         return outcomes
     return [
         _again(section, outcome)

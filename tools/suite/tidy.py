@@ -1,9 +1,9 @@
 """clang-tidy: in CI over what changed since all was looked at, in --all over everything.
 
-`linted_commit` beside this file names the commit at which --all found nothing in any file, under which rules, and with
-which options of the compiler: --all writes it itself, where nothing in the folder differs from the commit. What was
-compiled from a file that differs from that commit, a header among them, is looked at again. Where the commit tells
-nothing, because rules or options have changed since or are not those that are written beside it, everything is.
+`linted` beside this file holds digests of the files in which --all found nothing, of the rules it asked them under, and
+of the options of the compiler: --all writes it itself. What was compiled from a file that differs from those, a header
+among them, is looked at again; where rules or options differ, everything is. It names no commit: a clone without the
+history, or one whose history was written anew, is told the same.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import re
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from fnmatch import fnmatch
 from pathlib import Path
 
 from . import python_environments
 from .building import count_jobs
-from .section import ROOT, Outcome, run_check, run_git, tracked
+from .section import ROOT, Outcome, run_check, tracked
 
 BUILD = ROOT / "build" / "dev"
-LINTED = Path(__file__).with_name("linted_commit")
+LINTED = Path(__file__).with_name("linted")
 # What is said of files hangs on these too.
 RULES = (
     "*.clang-tidy",
@@ -32,6 +31,9 @@ RULES = (
 # These say how all files are compiled, and much else: whether that has changed, their options tell. The CMake list of
 # another folder says how its own files are compiled: those are looked at again when it changes.
 BUILD_RULES = ("CMakeLists.txt", "src/CMakeLists.txt", "cmake/*", "CMakePresets.json")
+# What is compiled, and what the build makes headers of. Tests are not looked at.
+MADE_FROM = ("src/*", "abi/*", "tools/*", "python/*", "platforms.json")
+COMPILED = ("*.h", "*.cc", "*.c", "*CMakeLists.txt", *BUILD_RULES, *MADE_FROM)
 
 
 def without_precompiled(command: str) -> str:
@@ -73,13 +75,18 @@ def write_database(folder: Path, in_batches: bool, of: Callable[[str], bool]) ->
     return sorted(entries)
 
 
-def digest_of_rules(commit: str) -> str | None:
-    """A digest of all files by which files are judged, as they are at a commit. None: it is not here."""
-    listed = run_git("ls-tree", "-r", commit, folder=ROOT)
-    if listed is None:
-        return None
-    rules = [line for line in listed if any(fnmatch(line.partition("\t")[2], pattern) for pattern in RULES)]
-    return hashlib.sha256("\n".join(rules).encode()).hexdigest()
+def digest_of(name: str) -> str:
+    """A file's name and content. 40 bits: one of 2,000 files is taken for another once in 500 million changes."""
+    return hashlib.sha256(name.encode() + b"\0" + (ROOT / name).read_bytes()).hexdigest()[:10]
+
+
+def digest_of_all(patterns: tuple[str, ...]) -> str:
+    digests = [digest_of(name) for name in tracked(*patterns)]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def list_compiled() -> list[str]:
+    return [name for name in tracked(*COMPILED) if not name.endswith("_test.cc") and ROOT / name != LINTED]
 
 
 def digest_of_options() -> str:
@@ -95,35 +102,26 @@ def digest_of_options() -> str:
 
 
 def find_changed() -> tuple[set[Path] | None, str]:
-    """Files that differ from when all were looked at, and since when. None: that tells nothing, and why."""
-    commit, digest, options = (LINTED.read_text().split() + ["", ""])[:3]
-    known = digest_of_rules(commit)
-    if known is None:
-        return None, f"{commit[:10]}, which {LINTED.name} names, is not here"
-    if digest and digest != known:
-        return None, f"{LINTED.name} was not written under the rules of {commit[:10]}"
-    rules = run_git("diff", "--name-only", commit, "--", *RULES)
-    build_rules = run_git("diff", "--name-only", commit, "--", *BUILD_RULES)
-    changed = run_git("diff", "--name-only", commit)
-    new = run_git("ls-files", "--others", "--exclude-standard")
-    if rules is None or build_rules is None or changed is None or new is None:
-        return None, "git does not tell what changed"
-    if build_rules and options != digest_of_options():
-        rules += build_rules
-    if rules:
-        return None, f"the rules have changed since {commit[:10]}: {', '.join(rules[:3])}"
-    return {ROOT / name for name in changed + new}, f"since {commit[:10]}"
+    """Files that differ from when all were looked at, and how many. None: that tells nothing, and why."""
+    kept = LINTED.read_text().split() if LINTED.exists() else []
+    if len(kept) < 4:
+        return None, f"{LINTED.name} tells nothing"
+    rules, build_rules, options, *files = kept
+    if rules != digest_of_all(RULES):
+        return None, f"other rules than those of {LINTED.name}: {', '.join(RULES)}"
+    if build_rules != digest_of_all(BUILD_RULES) and options != digest_of_options():
+        return None, f"other options of the compiler than those of {LINTED.name}"
+    known = set(files)
+    changed = {ROOT / name for name in list_compiled() if digest_of(name) not in known}
+    return changed, f"{len(changed)} files differ from those of {LINTED.name}"
 
 
 def keep_linted() -> str:
     """Called once nothing was found in any file; returns what is said of it."""
-    head, changed = run_git("rev-parse", "HEAD"), run_git("status", "--porcelain")
-    if not head or changed is None:
-        return "nothing was found; git does not tell in which commit"
-    if [line for line in changed if not line.endswith(LINTED.name)]:
-        return f"nothing was found; {LINTED.name} stays as it is: what is here differs from the commit"
-    LINTED.write_text(f"{head[0]} {digest_of_rules(head[0])} {digest_of_options()}\n")
-    return f"nothing was found: {LINTED.name} now names {head[0][:10]}, and wants to be committed"
+    files = sorted({digest_of(name) for name in list_compiled()})
+    first = [digest_of_all(RULES), digest_of_all(BUILD_RULES), digest_of_options()]
+    LINTED.write_text("\n".join(first + files) + "\n")
+    return f"nothing was found: {LINTED.name} holds what was looked at, and wants to be committed"
 
 
 def read_dependencies() -> dict[str, set[Path]]:
