@@ -197,7 +197,8 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
     draft.weigh(weigh_numbers(scene));
     if (terms.allowed) draft.adjust(-0.25);
     reckon(scene, draft);
-    if (scene.at.placing && draft.confidence() > 0.3) {
+    const bool is_beside_training = scene.at.placing && scene.at.evaluation;  // VF104
+    if (scene.at.placing && !is_beside_training && draft.confidence() > 0.3) {
       draft.weigh(0.7).title("The model alone is larger than what the card has free");
       if (scene.stack.innermost() != nullptr) draft.because(*scene.stack.innermost(), "weights were being moved here");
     } else if (scene.at.backward && draft.confidence() > 0.4) {

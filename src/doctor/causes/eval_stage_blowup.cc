@@ -35,6 +35,10 @@ void find_eval_stage_blowup(const Scene& scene, Draft& draft) {
     const double asked = share(scene.terms.tried, scene.terms.total);
     draft.weigh(asked >= 0.1 ? 0.55 : asked >= 0.03 ? 0.42 : 0.33);
     draft.because(*scene.at.evaluation_frame, "it failed in an evaluation");
+    if (scene.at.placing) {
+      draft.weigh(0.62).because(*scene.stack.innermost(),
+                                "a model is put on the card beside what training holds there");
+    }
     if (scene.at.under_no_grad) {
       draft.adjust(0.12);
       draft.because("the evaluation runs without gradients already, so activations are not what piles up");

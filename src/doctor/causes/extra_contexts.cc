@@ -62,7 +62,7 @@ void look_at_status(const Scene& scene, Draft& draft) {
       if (first == nullptr) first = &process;
     }
     if (strangers == 0) continue;
-    draft.weigh(scene.has_failure() ? 0.84 : 0.75);
+    draft.weigh(scene.has_failure() ? 0.84 : 0.8);
     if (!scene.has_failure()) draft.severity(model::Severity::kWarning);
     draft.because(first->at, fmt::format("{} processes of other cards hold a context on GPU 0 as well ({} the first)",
                                          strangers, show(first->memory)));

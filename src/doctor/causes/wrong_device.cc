@@ -27,6 +27,7 @@ void look_at_ranks(const Scene& scene, Draft& draft) {
   if (!ranks_share_card(scene)) return;
   draft.weigh(scene.oom != nullptr || scene.run_failed_for_memory() ? 0.93 : 0.7);
   draft.title("Several ranks of the job work on the same card");
+  if (scene.at.checkpoint_load) draft.bound(0.8);  // VF112: they only load there, and work elsewhere
   if (scene.oom != nullptr && scene.oom->speaker.rank) {
     draft.because(scene.oom_line(),
                   fmt::format("rank {} ran out on GPU {}, of which {} are held by other processes: the "

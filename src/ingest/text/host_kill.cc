@@ -291,11 +291,19 @@ std::optional<HostKill> worker_kill(std::string_view text) {
   return kill;
 }
 
-// numpy's "Unable to allocate 12.3 GiB for an array with shape", and a bare MemoryError
+// numpy's "Unable to allocate 12.3 GiB for an array with shape", OpenCV's "(-4:Insufficient memory) Failed to allocate
+// 4588800 bytes", and a bare MemoryError
 std::optional<HostKill> refused(std::string_view text) {
   HostKill kill{.kind = HostKillKind::kAllocation};
   if (text.contains("Unable to allocate ") && text.contains("for an array")) {
     kill.usage = size_after(text, "Unable to allocate ", Rounding::kNearest);
+    return kill;
+  }
+  constexpr std::string_view kOpenCv = "(-4:Insufficient memory) Failed to allocate ";
+  if (const std::size_t at = text.find(kOpenCv); at != kNowhere) {
+    const auto bytes = Cursor(text.substr(at + kOpenCv.size())).take_integer();
+    if (!bytes || *bytes > (1LL << 40)) return std::nullopt;  // such sizes are computed wrongly
+    kill.usage = model::exactly(base::Bytes(*bytes));
     return kill;
   }
   const std::string_view line = trim(text);

@@ -1,5 +1,6 @@
 #include "ingest/text/host_kill.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ingest/text/printed_size.h"
@@ -99,6 +100,14 @@ TEST(HostKill, of_schedulers_containers_and_workers) {
   EXPECT_TRUE(all("MemoryError: std::bad_alloc: CUDA error at: cuda_memory_resource.hpp:68\nMemoryError:\n").empty())
       << "and so is the name alone behind it";
   EXPECT_EQ(all("MemoryError:\n").size(), 1u);
+  const auto of_opencv = [](std::string_view bytes) {
+    return all(
+        fmt::format("cv2.error: OpenCV(4.8.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate "
+                    "{} bytes in function 'OutOfMemoryError'",
+                    bytes));
+  };
+  EXPECT_EQ(of_opencv("1228800").at(0).usage, model::exactly(base::Bytes(1228800)));
+  EXPECT_TRUE(of_opencv("712956604754240").empty()) << "no machine has that: it was computed wrongly";
 }
 
 TEST(HostKill, of_a_bound_that_was_exceeded_is_not_told_of_cards) {
