@@ -66,6 +66,12 @@ def releases() -> list[str]:
 
 
 _NEWEST, *_OTHERS = releases()
+
+
+def is_of_other_release(environment: str) -> bool:
+    return environment in {f"torch-{release}" for release in _OTHERS}
+
+
 _WANTED: list[tuple[str, tuple[str, ...]]] = []  # the environment of each suite, and the tiers that run it
 
 
@@ -76,15 +82,17 @@ def suite(
     tiers: tuple[str, ...] = ("quick", "ci", "all"),
     is_alone: bool = False,
     is_second_release: bool = False,
+    is_later: bool = False,
 ) -> Section:
-    """`is_second_release`: CI runs of it what differs between releases of torch (marked by_release)."""
+    """`is_second_release`: CI runs of it what differs between releases of torch (marked by_release). `is_later`: it
+    asks of another side what others ask too, and is what a machine that is slow leaves out."""
     _WANTED.append((environment, tiers))
     return Section(
         name,
         lambda tier: run_pytest(name, environment, [folder], tier, is_second_release),
         tiers=tiers,
         shares_machine=not is_alone,
-        may_be_left_out=environment in {f"torch-{release}" for release in _OTHERS},
+        may_be_left_out=is_later or is_of_other_release(environment),
         run_again=lambda tests: run_pytest(f"{name} again", environment, tests, "all"),
     )
 
@@ -105,18 +113,33 @@ _EVERY = ("quick", "ci", "all")
 
 
 def on_newest(
-    name: str, folder: str, tiers: tuple[str, ...] = _CI, environment: str | None = None, is_alone: bool = False
+    name: str,
+    folder: str,
+    tiers: tuple[str, ...] = _CI,
+    environment: str | None = None,
+    is_alone: bool = False,
+    is_later: bool = False,
 ) -> Section:
     return suite(
-        f"{name} on torch {_NEWEST}", environment or f"torch-{_NEWEST}", folder, tiers=tiers, is_alone=is_alone
+        f"{name} on torch {_NEWEST}",
+        environment or f"torch-{_NEWEST}",
+        folder,
+        tiers=tiers,
+        is_alone=is_alone,
+        is_later=is_later,
     )
 
 
 def by_release(
-    name: str, folder: str, newest: tuple[str, ...], others: tuple[str, ...], is_by_mark: bool
+    name: str,
+    folder: str,
+    newest: tuple[str, ...],
+    others: tuple[str, ...],
+    is_by_mark: bool,
+    is_later: bool = False,
 ) -> list[Section]:
     """A suite on the newest release, in its tiers, and on each of the others in theirs. `is_by_mark`: see `suite`."""
-    return [on_newest(name, folder, tiers=newest)] + [
+    return [on_newest(name, folder, tiers=newest, is_later=is_later)] + [
         suite(f"{name} on torch {other}", f"torch-{other}", folder, tiers=others, is_second_release=is_by_mark)
         for other in _OTHERS
     ]
@@ -137,10 +160,10 @@ _SUITES = [
     on_newest("recomputation", "tests/recompute", environment="solvers"),
     on_newest("answers counted again", "tests/verify"),
     on_newest("doctor", "tests/doctor", tiers=_EVERY),
-    on_newest("examples", "tests/examples"),
-    on_newest("cases", "tests/cases"),
+    on_newest("examples", "tests/examples", is_later=True),
+    on_newest("cases", "tests/cases", is_later=True),
     *by_release("causes in running scripts", "tests/diagnose", _CI, _ALL, is_by_mark=False),
-    on_newest("sweeps", "tests/sweep"),
+    on_newest("sweeps", "tests/sweep", is_later=True),
     *by_release("command line", "tests/cli", _EVERY, _ALL, is_by_mark=False),
     on_newest("estimates", "tests/estimate", tiers=("ci",)),
     suite("estimates and adapters", "programs", "tests/estimate", tiers=_ALL),
@@ -149,15 +172,16 @@ _SUITES = [
     suite("report in a browser", "tools", "tests/report", tiers=_CI),
     *by_release("check", "tests/check", _CI, _ALL, is_by_mark=False),
     on_newest("init", "tests/init", tiers=_EVERY),
-    suite("notebook magic", "readers", "tests/jupyter", tiers=_CI),
-    suite("exports", "readers", "tests/export", tiers=_CI),
-    on_newest("local page", "tests/serve"),
-    *by_release("modules", "tests/modules", _CI, _ALL, is_by_mark=False),
+    suite("notebook magic", "readers", "tests/jupyter", tiers=_CI, is_later=True),
+    suite("exports", "readers", "tests/export", tiers=_CI, is_later=True),
+    on_newest("local page", "tests/serve", is_later=True),
+    *by_release("modules", "tests/modules", _CI, _ALL, is_by_mark=False, is_later=True),
     *by_release("hooks", "tests/hooks", _EVERY, _CI, is_by_mark=True),
-    on_newest("pruned networks", "tests/pruning", environment="pruning"),
-    *by_release("habits of training loops", "tests/habits", _CI, _ALL, is_by_mark=False),
+    on_newest("pruned networks", "tests/pruning", environment="pruning", is_later=True),
+    *by_release("habits of training loops", "tests/habits", _CI, _ALL, is_by_mark=False, is_later=True),
     on_newest("wheel", "tests/wheel"),
     suite("snapshots", "tools", "tests/snapshots", tiers=_CI),
 ]
-# And last what may be left out.
-SECTIONS = sorted(_SUITES, key=lambda section: section.may_be_left_out)
+# And last what may be left out, other releases behind all else.
+_OF_OTHERS = tuple(f"torch {release}" for release in _OTHERS)
+SECTIONS = sorted(_SUITES, key=lambda section: (section.name.endswith(_OF_OTHERS), section.may_be_left_out))

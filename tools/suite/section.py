@@ -98,7 +98,7 @@ class Section:
     is_required: bool = False  # when it fails, nothing after it can tell anything
     run_again: Callable[[list[str]], Outcome] | None = None  # runs single tests, by the names in `failed_tests`
     shares_machine: bool = False  # may run beside others: it looks at nothing outside its own folders
-    may_be_left_out: bool = False  # on another release of torch, what the newest has been asked: where time is left
+    may_be_left_out: bool = False  # it runs where time is left: what has been asked otherwise, or of another torch
     is_unnoticed: bool = False  # may run beside any other: nor does it leave anything where one of them looks
 
 
