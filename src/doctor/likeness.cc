@@ -225,7 +225,7 @@ double KnownTexts::right_at(double share) const {
   return right;
 }
 
-Likeness KnownTexts::compare(std::string_view text) const {
+Likeness KnownTexts::compare(std::string_view text, std::span<const std::string_view> ruled_out) const {
   const std::vector<WeighedWord> words = weigh_words(*this, text);
   if (words.empty()) return {};
   const std::vector<double> shares = shares_of_codes(*this, words);
@@ -236,7 +236,7 @@ Likeness KnownTexts::compare(std::string_view text) const {
     const std::string_view code = codes_[i];
     likeness.shares.push_back({code, shares[i]});
     if (code == "none") likeness.healthy = shares[i];
-    if (code == "none" || code == "VF001") continue;
+    if (code == "none" || code == "VF001" || std::ranges::find(ruled_out, code) != ruled_out.end()) continue;
     if (shares[i] <= likeness.share) {
       if (shares[i] <= likeness.next) continue;
       likeness.next = shares[i];

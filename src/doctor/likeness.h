@@ -43,7 +43,8 @@ class KnownTexts {
   explicit KnownTexts(std::span<const char* const> lines);
   static const KnownTexts& built_in();
 
-  Likeness compare(std::string_view text) const;
+  // Causes that are ruled out keep their shares, and are never the likeliest.
+  Likeness compare(std::string_view text, std::span<const std::string_view> ruled_out = {}) const;
 
   const std::vector<std::string_view>& codes() const { return codes_; }
   const std::vector<double>& bias() const { return bias_; }
@@ -81,12 +82,14 @@ struct Gates {
   // sign, most where they are surer of it than `unsure`.
   double unsure = 0.65, sure = 0.8, share_to_outrank = 0.2;
   double likelier = 1.2, much_likelier = 5, far_likelier = 15;
+  double healthy_to_outrank = 0.5;  // Where "no trouble" has half of the vote, what rules found stays.
   // A vote is told as it was right where less than this was for "no trouble"; else as one of the least share.
   double healthy_to_be_sure = 0.2;
-  // Words and pairs that are known. From the first number on short texts are told as rightly as long ones of the same
+  // Words and pairs that are known. From `fewest_to_name` on short texts are told as rightly as long ones of the same
   // share; of shorter ones, a message and no more, there are too few (one in twenty) to know. Below the last a text is
-  // short, what it has in common with others may be a message that somebody got over; below the second it is let be.
-  std::size_t fewest_to_name = 20, fewest_to_doubt_short = 30, fewest_to_doubt = 40;
+  // short, what it has in common with others may be a message that somebody got over; below the one before it is let
+  // be. With fewer than the first number a text has nothing to be compared by.
+  std::size_t fewest_to_compare = 5, fewest_to_name = 20, fewest_to_doubt_short = 30, fewest_to_doubt = 40;
 };
 
 }  // namespace vramfit::doctor

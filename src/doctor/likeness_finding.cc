@@ -97,14 +97,18 @@ model::Finding like_texts_of(const Cause& cause, double confidence, const Likene
   return finding;
 }
 
-// The share of the vote that a text has to earn. What programs print the rules know better than what people say beside
-// it. What a kernel's own assertion left behind, and what a program said that it got over, is known for sure.
-double price_of_all_clear(const Scene& scene, const Gates& gates, bool is_short) {
+// What a kernel's own assertion left behind, and what a program said that it got over, is known for sure.
+bool is_sure_to_be_well(const Scene& scene) {
   const bool got_over =
       scene.given.texts.ooms.size() + scene.given.texts.foreign.size() >
           scene.texts.ooms.size() + scene.texts.foreign.size() ||
       std::ranges::any_of(scene.texts.ooms, [&](const model::OomMessage& oom) { return scene.was_handled(oom.at); });
-  if (scene.kernel_failed() || got_over) return 0;
+  return scene.kernel_failed() || got_over;
+}
+
+// The share of the vote that a text has to earn. What programs print the rules know better than what people say beside
+// it.
+double price_of_all_clear(const Scene& scene, const Gates& gates, bool is_short) {
   const bool is_written =
       std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) { return file.has_prose; });
   const bool failed_otherwise = find_other_failure(scene).has_value();
@@ -133,6 +137,43 @@ double price_of_all_clear(const Scene& scene, const Gates& gates, bool is_short)
 // and a document tells of nobody.
 bool is_told_by_somebody(const model::TextFile& file) {
   return file.has_prose && file.kind != model::TextKind::kDocument && file.kind != model::TextKind::kSource;
+}
+
+// Whatever its length, what somebody tells in words that are more like those of one cause than like those of none is
+// not green, unless he has looked, and nothing grows. What programs print the rules know.
+bool is_more_like_a_cause(const Scene& scene, const Likeness& likeness) {
+  const auto is_prose = [](const model::TextFile& file) {
+    return is_told_by_somebody(file) && file.looks != model::TextLooks::kLog;
+  };
+  return likeness.share > likeness.healthy && std::ranges::any_of(scene.texts.files, is_prose) &&
+         std::ranges::none_of(scene.texts.told, &model::ToldSentence::denies_growth);
+}
+
+bool earns_all_clear(const Scene& scene, const Likeness& likeness, const Gates& gates) {
+  if (likeness.known_words < gates.fewest_to_compare) return true;
+  if (is_more_like_a_cause(scene, likeness)) return false;
+  const bool is_short = likeness.known_words < gates.fewest_to_doubt;
+  return likeness.known_words < gates.fewest_to_doubt_short ||
+         likeness.healthy >= price_of_all_clear(scene, gates, is_short);
+}
+
+// Whose memory rises or is full is said: then no cause is meant that is the host's. Words of a long text are mostly of
+// other things.
+std::span<const std::string_view> ruled_out_by_what_is_told(const Scene& scene) {
+  static constexpr auto kOfHost = std::to_array<std::string_view>({"VF501", "VF502", "VF503"});
+  const auto tells_of = [&](model::ToldOf of) {
+    return std::ranges::any_of(scene.texts.told, [&](const model::ToldSentence& told) {
+      return told.of == of && (told.kind == model::ToldKind::kRises || told.kind == model::ToldKind::kTrouble);
+    });
+  };
+  const bool shows_host = scene.host_oom != nullptr || !scene.texts.host_kills.empty() || !scene.texts.host.empty() ||
+                          find_remark(scene, model::SentenceKind::kToldKilled) != nullptr;
+  const bool is_of_card = tells_of(model::ToldOf::kCard) && !tells_of(model::ToldOf::kHost) && !shows_host;
+  return is_of_card ? std::span<const std::string_view>(kOfHost) : std::span<const std::string_view>();
+}
+
+Likeness compare(const Scene& scene, const KnownTexts& known) {
+  return known.compare(words_compared(scene), ruled_out_by_what_is_told(scene));
 }
 
 bool is_told_apart(const Likeness& likeness, const Gates& gates) {
@@ -169,7 +210,8 @@ bool is_likelier(const Likeness& likeness, const model::Finding& found, bool has
   const double likelier = !is_unsure               ? gates.far_likelier
                           : leaves_open_why(found) ? gates.likelier
                                                    : gates.much_likelier;
-  return likeness.code != found.code && likeness.share >= gates.share_to_outrank * (1 - likeness.healthy) &&
+  return likeness.code != found.code && likeness.healthy < gates.healthy_to_outrank &&
+         likeness.share >= gates.share_to_outrank * (1 - likeness.healthy) &&
          likeness.share > likelier * likeness.share_of(found.code);
 }
 
@@ -183,7 +225,7 @@ void put_before(model::Finding likelier, std::vector<model::Finding>& findings) 
 // Rules found a cause, and are not sure of it.
 void weigh_against_known_texts(const Scene& scene, std::vector<model::Finding>& findings, const KnownTexts& known,
                                const Gates& gates) {
-  const Likeness likeness = known.compare(words_compared(scene));
+  const Likeness likeness = compare(scene, known);
   const Cause* cause = find_cause(likeness.code);
   if (cause == nullptr || likeness.known_words < gates.fewest_to_name) return;
   if (is_ruled_out(scene, findings, likeness.code)) return;
@@ -230,11 +272,9 @@ void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings, 
     if (is_told && findings.front().confidence <= gates.sure) weigh_against_known_texts(scene, findings, known, gates);
     return;
   }
-  const Likeness likeness = known.compare(words_compared(scene));
+  const Likeness likeness = compare(scene, known);
   if (is_clear) {  // nothing that the rules know of is wrong: then the vote's likeliest cause was none as often as not
-    const bool is_short = likeness.known_words < gates.fewest_to_doubt;
-    if (likeness.known_words >= gates.fewest_to_doubt_short &&
-        likeness.healthy < price_of_all_clear(scene, gates, is_short))
+    if (!is_sure_to_be_well(scene) && !earns_all_clear(scene, likeness, gates))
       findings.push_back(unlike_healthy_texts(scene));
     return;
   }

@@ -37,7 +37,7 @@ model::Finding by_rules(const std::string& code, double confidence) {
 std::vector<model::Finding> asked(const Case& given, std::vector<model::Finding> findings,
                                   const KnownTexts& known = kKnown) {
   Gates gates;
-  gates.fewest_to_name = gates.fewest_to_doubt_short = gates.fewest_to_doubt = 1;
+  gates.fewest_to_compare = gates.fewest_to_name = gates.fewest_to_doubt_short = gates.fewest_to_doubt = 1;
   ask_known_texts(Scene(given), findings, known, gates);
   return findings;
 }
@@ -126,7 +126,7 @@ TEST(KnownTexts, are_not_sure_of_what_a_text_is_of_in_which_nothing_failed) {
 TEST(KnownTexts, ask_less_of_a_short_text_for_an_all_clear) {
   const auto held = [](const std::string& sample) {
     Gates gates;
-    gates.fewest_to_doubt_short = 1;
+    gates.fewest_to_compare = gates.fewest_to_doubt_short = 1;
     gates.fewest_to_doubt = 9;
     std::vector<model::Finding> findings;
     ask_known_texts(Scene(texts(sample)), findings, kKnown, gates);
@@ -135,6 +135,46 @@ TEST(KnownTexts, ask_less_of_a_short_text_for_an_all_clear) {
   EXPECT_EQ(held("theirs fine"), 0) << "not enough for a long one";
   EXPECT_EQ(held("theirs"), 1);
   EXPECT_EQ(held("nobody wrote this"), 0) << "it is like nothing";
+}
+
+TEST(KnownTexts, give_no_all_clear_to_the_shortest_text_that_is_more_like_those_of_a_cause) {
+  const auto held = [](const Case& given) {
+    Gates gates;
+    gates.fewest_to_compare = 2;
+    std::vector<model::Finding> findings;
+    ask_known_texts(Scene(given), findings, kKnown, gates);
+    return findings.size();
+  };
+  Case short_text = texts("theirs mine");
+  EXPECT_EQ(held(short_text), 1);
+  EXPECT_EQ(held(texts("theirs")), 0) << "a word alone";
+  EXPECT_EQ(held(texts("theirs fine fine")), 0);
+  short_text.texts.told = {{.at = {"post", 1, "it does not grow"}, .denies_growth = true}};
+  EXPECT_EQ(held(short_text), 0) << "who wrote it has looked";
+  short_text.texts.told.clear();
+  short_text.texts.files[0].has_prose = false;
+  EXPECT_EQ(held(short_text), 0) << "rules know what programs print";
+}
+
+TEST(KnownTexts, ruled_out_are_never_the_likeliest) {
+  constexpr auto kOut = std::to_array<std::string_view>({"VF401"});
+  EXPECT_EQ(kKnown.compare("theirs").code, "VF401");
+  const Likeness likeness = kKnown.compare("theirs", kOut);
+  EXPECT_EQ(likeness.code, "VF201");
+  EXPECT_GT(likeness.share_of("VF401"), likeness.share);
+}
+
+TEST(KnownTexts, name_nothing_of_the_host_where_growth_is_said_to_be_of_the_card) {
+  constexpr const char* kHost[] = {"codes VF201 VF501 none", "bias 0 0 0", "shares 0.1 0.2", "right 0.45 0.65",
+                                   "1.00 adU theirs"};
+  Case given = texts("theirs");
+  const auto first = [&] { return asked(given, {by_rules("VF001", 0.3)}, KnownTexts(kHost))[0].code; };
+  EXPECT_EQ(first(), "VF501");
+  given.texts.told = {
+      {.at = {"post", 1, "GPU memory grows"}, .kind = model::ToldKind::kRises, .of = model::ToldOf::kCard}};
+  EXPECT_EQ(first(), "VF201");
+  given.texts.host_kills = {{.kind = model::HostKillKind::kShell}};
+  EXPECT_EQ(first(), "VF501") << "something was killed";
 }
 
 TEST(KnownTexts, are_not_sure_of_trouble_where_no_trouble_has_a_part_of_the_vote) {
@@ -150,7 +190,7 @@ TEST(KnownTexts, give_no_all_clear_to_a_question_that_has_not_earned_it) {
   question.texts.files[0].kind = model::TextKind::kQuestion;
   Gates gates;
   gates.healthy_to_clear_question = 0.9;
-  gates.fewest_to_doubt_short = gates.fewest_to_doubt = 1;
+  gates.fewest_to_compare = gates.fewest_to_doubt_short = gates.fewest_to_doubt = 1;
   std::vector<model::Finding> findings;
   ask_known_texts(Scene(question), findings, kKnown, gates);
   ASSERT_EQ(findings.size(), 1);

@@ -44,6 +44,7 @@ enum class SentenceKind : std::uint8_t {
   kMallocAsync,
   kVgpuLimit,
   kKilledByLauncher,
+  kEndedForOtherReason,  // what ended it has a reason of its own: a probe that failed, a worker that could not start
   kServerCommand,
   kSharedGpuMemory,
   kPinnedMemory,

@@ -16,14 +16,16 @@ void look_at_text(const Scene& scene, const std::string& message, const model::S
       mentions(message, {"unrecognized", "expected", "too small", "error", "invalid", "must"});
   // That a platform has no expandable segments is a warning: the allocator goes on with ordinary ones.
   const bool expandable = mentions(message, {"expandable_segment_"});
-  if (!asserts && !refuses && !expandable) return;
+  const bool lacks = mentions(message, {"cudamallocasync does not yet support"});
+  if (!asserts && !refuses && !expandable && !lacks) return;
   // An assertion about NVML, asked on the way to an out-of-memory message, is VF601; one about a block is VF110.
   if (mentions(message, {"nvml_success", "p.block != nullptr"})) return;
   // Any function of the allocator asserts that the card exists: one that CUDA_VISIBLE_DEVICES hides does not.
   if (mentions(message, {"device < device_num", "device < num_gpus", "invalid device argument"})) return;
   if (scene.oom != nullptr && at.file == scene.oom->at.file && at.line == scene.oom->at.line) return;
-  draft.weigh(0.88).because(at, asserts || expandable ? "an assertion inside the allocator failed"
-                                                      : "the allocator does not accept its settings");
+  draft.weigh(0.88).because(at, lacks ? "the backend that the settings name can't do what was asked of it"
+                                : asserts || expandable ? "an assertion inside the allocator failed"
+                                                        : "the allocator does not accept its settings");
 }
 
 void find_allocator_config_bug(const Scene& scene, Draft& draft) {
@@ -37,6 +39,7 @@ void find_allocator_config_bug(const Scene& scene, Draft& draft) {
     draft.weigh(0.5).because(told->at, "who wrote this names settings of the allocator with which it fails");
   }
   for (const model::Remarkable& remark : scene.texts.remarks) look_at_text(scene, remark.at.text, remark.at, draft);
+  for (const model::SourceLine& error : scene.texts.other_errors) look_at_text(scene, error.text, error, draft);
   // The largest hole would have done: only the missed block of the retry explains that.
   for (const SnapshotFacts& facts : scene.snapshots) {
     if (find_leak(scene)) break;  // VF201: whatever is idle is filled by the next steps

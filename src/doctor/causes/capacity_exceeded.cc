@@ -20,7 +20,8 @@ double weigh_numbers(const Scene& scene) {
   if (surely_above(terms.tried, terms.total)) return 0.2;  // one tensor larger than the card
   double weight = live >= 0.75 ? 0.55 : live >= 0.55 ? 0.48 : live >= 0.35 ? 0.38 : 0.28;
   const bool idle_would_do = terms.idle && terms.free && may_reach(*terms.idle + *terms.free, terms.tensor);
-  if (idle_would_do && share(terms.idle, terms.reserved) >= 0.1) weight = std::min(weight, 0.32);
+  const bool idle_alone = terms.idle && may_reach(terms.idle, terms.tensor);
+  if (idle_would_do && share(terms.idle, terms.reserved) >= 0.1) weight = std::min(weight, idle_alone ? 0.32 : 0.5);
   const Size others = terms.others ? terms.others : terms.outside;
   // Training fits with more than an evaluation needs, if that is written as it should be.
   if (scene.at.evaluation) weight = std::min(weight, 0.42);
@@ -126,7 +127,7 @@ bool look_at_tpu(const Scene& scene, Draft& draft) {
         return dump.program == "tpu" && dump.kind != model::ForeignKind::kScratch;
       });
   if (refused == scene.texts.foreign.end()) return false;
-  draft.weigh(0.6).title("The TPU has too little memory left for this buffer");
+  draft.weigh(0.7).title("The TPU has too little memory left for this buffer");
   draft.because(refused->at, with_sizes("its own words", *refused));
   draft.fix({"Let go of what an earlier run or cell left there: it stays until its process ends",
              "restart the runtime  # or del ARRAYS; jax.clear_caches()", std::nullopt, "none", Applicability::kFillIn});

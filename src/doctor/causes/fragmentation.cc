@@ -42,7 +42,7 @@ void find_fragmentation_in_message(const Scene& scene, Draft& draft) {
   if (idle_alone) {
     weight = idle >= 0.1 ? 0.8 : is_class_size(terms.tried) ? (idle >= 0.06 ? 0.5 : 0.25) : idle >= 0.03 ? 0.6 : 0.35;
   } else if (with_free) {
-    weight = idle >= 0.1 ? 0.6 : 0.25;
+    weight = idle >= 0.1 ? 0.45 : 0.25;  // VF101: what is free lies elsewhere than what is idle
   } else if (idle > 0.1) {
     weight = 0.33;
   }

@@ -188,10 +188,17 @@ void offer_for_what_filled_it(const Scene& scene, const model::HostKill* kill, D
   }
 }
 
+// A status of 137, or a worker that is gone, is no more than an end: of which the text gives another reason.
+bool has_other_reason(const Scene& scene, const model::HostKill& kill) {
+  return (kill.kind == HostKillKind::kExitStatus || kill.kind == HostKillKind::kDataWorker) &&
+         find_remark(scene, model::SentenceKind::kEndedForOtherReason) != nullptr;
+}
+
 void find_host_ram_oom(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && look_at_foreign(scene, draft)) return;
   const model::HostKill* strongest = nullptr;
   for (const model::HostKill& kill : scene.texts.host_kills) {
+    if (has_other_reason(scene, kill)) continue;
     if (strongest == nullptr || weight_of(kill) > weight_of(*strongest)) strongest = &kill;
   }
   if (strongest != nullptr && weight_of(*strongest) > 0) {

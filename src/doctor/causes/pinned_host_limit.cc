@@ -54,7 +54,7 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
   }
   // The call that pins fails with whatever the driver says: "invalid argument" where so much can't be pinned.
   if (draft.is_empty() && scene.oom == nullptr && pins != nullptr && !scene.texts.library_errors.empty()) {
-    draft.weigh(0.7).because(*pins, "host memory is being pinned here");
+    draft.weigh(0.5).because(*pins, "host memory is being pinned here");
     draft.because(scene.texts.library_errors.front().at, "this is what the driver says of it");
   }
   if (draft.is_empty()) return;

@@ -65,6 +65,11 @@ void find_size_computation_bug(const Scene& scene, Draft& draft) {
         model::SourceLine{scene.texts.tracebacks.front().at.file, exception->last_line, exception->message},
         "a size that cannot be");
   }
+  // The same where nobody pasted a traceback.
+  for (const model::SourceLine& error : scene.texts.other_errors) {
+    if (draft.is_empty() && mentions(error.text, {"storage size calculation overflowed"}))
+      draft.weigh(0.9).because(error, "a size that cannot be");
+  }
   for (const model::Remarkable& remark : scene.texts.remarks) {
     if (remark.kind != model::SentenceKind::kAllocatorAssert || !mentions(remark.at.text, {"p.block != nullptr"}))
       continue;

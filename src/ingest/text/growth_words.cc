@@ -225,7 +225,11 @@ bool adds_an_amount(const Sentence& sentence) {
     return false;  // beside, not before
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
-    const bool is_unit = word.starts_with("megabyte") || word.starts_with("gigabyte") || word == "megs" ||
+    // "2M": of minutes too, where no memory is named.
+    const bool is_short = is_digit(word[0]) && (word.ends_with('m') || word.ends_with('g')) &&
+                          word.find_first_not_of("0123456789.") == word.size() - 1 &&
+                          sentence.has_word({"memory", "card", "gpu", "vram", "ram"});
+    const bool is_unit = is_short || word.starts_with("megabyte") || word.starts_with("gigabyte") || word == "megs" ||
                          word == "gigs" || word == "meg" || word == "gig" || word.ends_with("mb") ||
                          word.ends_with("gb") || word.ends_with("mib") || word.ends_with("gib");
     const std::string_view before = i > 0 ? std::string_view(words[i - 1]) : "";

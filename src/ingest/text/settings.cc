@@ -274,6 +274,11 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"cudamallocasync", SentenceKind::kMallocAsync},
     {"hami-core error", SentenceKind::kVgpuLimit},
     {"killing subprocess", SentenceKind::kKilledByLauncher},
+    {"failed liveness probe", SentenceKind::kEndedForOtherReason},  // Kubernetes
+    {"liveness probe failed", SentenceKind::kEndedForOtherReason},
+    {"to start a new process before the", SentenceKind::kEndedForOtherReason},  // Python, of a script without __main__
+    {"can't pickle", SentenceKind::kEndedForOtherReason},
+    {"ran out of input", SentenceKind::kEndedForOtherReason},  // and what its worker says of that
     {"sglang.launch_server", SentenceKind::kServerCommand},
     {"vllm.entrypoints", SentenceKind::kServerCommand},
     {"vllm serve ", SentenceKind::kServerCommand},
@@ -313,6 +318,10 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>({"sglang.launch_se
                                                                "text-generation-launcher",
                                                                "lmdeploy serve ",
                                                                "sigkill_handler",
+                                                               "liveness probe",
+                                                               "start a new process",
+                                                               "t pickle",
+                                                               "ran out of input",
                                                                "hami-core error",
                                                                "internal assert",
                                                                "cachingallocator option",

@@ -309,9 +309,9 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     told.kind = sentence.mood == Mood::kAsked && !asked_why && !is_nearly_all(sentence.text) ? ToldKind::kMentioned
                                                                                              : ToldKind::kTrouble;
   } else if (is_rising || is_kept) {
-    told.kind = sentence.mood == Mood::kAsked && !asked_why ? ToldKind::kMentioned
-                : sentence.has_word({"will", "can"})        ? ToldKind::kMentioned
-                                                            : ToldKind::kTrouble;
+    // Who asks whether it is a leak has seen something.
+    const bool only_asks = sentence.mood == Mood::kAsked && !asked_why && !is_leak;
+    told.kind = only_asks || sentence.has_word({"will", "can"}) ? ToldKind::kMentioned : ToldKind::kTrouble;
   } else if (denies_leak(sentence)) {
     told.kind = ToldKind::kIsWell;
     told.denies_growth = true;
