@@ -157,7 +157,7 @@ bool earns_all_clear(const Scene& scene, const Likeness& likeness, const Gates& 
          likeness.healthy >= price_of_all_clear(scene, gates, is_short);
 }
 
-// Whose memory rises or is full is said: then no cause is meant that is the host's. Words of a long text are mostly of
+// Causes of the host, where growth or trouble is said to be of the card's memory. Words of a long text are mostly of
 // other things.
 std::span<const std::string_view> ruled_out_by_what_is_told(const Scene& scene) {
   static constexpr auto kOfHost = std::to_array<std::string_view>({"VF501", "VF502", "VF503"});
