@@ -10,6 +10,7 @@
 #include "ingest/text/line_kind.h"
 #include "ingest/text/line_text.h"
 #include "ingest/text/memory_pressure.h"
+#include "ingest/text/other_error.h"
 #include "ingest/text/refused_request.h"
 #include "ingest/text/sentence.h"
 
@@ -308,34 +309,6 @@ class MemoryTroubleReader final : public TextReader {
   }
 };
 
-// "exits with return code = -11", "exited with code 1": a status that is not 0.
-bool tells_bad_exit(std::string_view text) {
-  for (const std::string_view word : {"return code", "returncode", "exit code", "exitcode", "exit status",
-                                      "exited with code", "exited with status"}) {
-    const std::size_t at = find_ignoring_case(text, word);
-    if (at == kNowhere) continue;
-    Cursor cursor(text.substr(at + word.size()));
-    cursor.take_while([](char letter) { return is_blank(letter) || letter == ':' || letter == '='; });
-    if (const auto status = cursor.take_integer()) return *status != 0;
-  }
-  return false;
-}
-
-// The first and the last are enough to say what a text is about.
-class OtherErrorReader final : public TextReader {
- public:
-  void read(const LogLine& line, EvidenceSink& sink) override {
-    auto& errors = sink.evidence().other_errors;
-    if (!names_error(line.text)) {
-      // A launcher's word for the end says less than the error itself, wherever that stands.
-      if (errors.empty() && tells_bad_exit(line.text)) errors.push_back(sink.at(line));
-      return;
-    }
-    if (errors.size() > 1 && errors.back().file == errors.front().file) errors.pop_back();
-    errors.push_back(sink.at(line));
-  }
-};
-
 constexpr auto kTroubleWords = std::to_array<std::string_view>(
     {"memor",       "alloc",   "mémoire",    " vram",    "vram ",     "gpu ram",     "out of",  "outof",
      "out_of",      "out-of",  "not enough", "insuffi",  "insufic",   "exhaust",     "exceed",  "unable to",
@@ -346,11 +319,6 @@ constexpr auto kTroubleWords = std::to_array<std::string_view>(
      "メモリ",      "메모리",  "pamięc",     "bellek",   "ran out",   "too little",  "is full", "oomed",
      "killed",      "sigkill", "sigbus",     "signal 9", "signal: 9", "bus error",   " ram ",   "ram usage",
      "gpu usage"});
-
-constexpr auto kErrorWords =
-    std::to_array<std::string_view>({"error", "exception", "assertion", "segmentation fault", "core dumped",
-                                     "traceback", "fatal", "failed", "not found", "fallen off the bus", "return code",
-                                     "returncode", "exit code", "exitcode", "exit status", "exited with"});
 
 }  // namespace
 
@@ -397,38 +365,6 @@ bool supposes_memory_trouble(std::string_view message) {
   });
 }
 
-bool names_error(std::string_view text) {
-  if (text.starts_with("FAILED ") && text.contains(".py::")) return true;  // of pytest's summary
-  if (contains_ignoring_case(text, "warning")) return false;
-  for (const std::string_view said :
-       {"segmentation fault", "core dumped", "fatal", "assertion", "command not found", "fallen off the bus"}) {
-    if (contains_ignoring_case(text, said)) return true;
-  }
-  // "docker: Error response from daemon: no such thing"
-  if (const std::size_t colon = text.find(": "); colon != kNowhere && colon > 0) {
-    const bool is_program =
-        std::ranges::all_of(text.substr(0, colon), [](char letter) { return is_word(letter) || letter == '-'; });
-    const std::string_view rest = text.substr(colon + 2);
-    if (is_program && rest.starts_with("Error ") && rest.contains(": ")) return true;
-  }
-  // "ValueError: ...", "error: ...", "cv2.error: ...", "[ERROR]", and a name alone: "AssertionError"
-  for (const std::string_view kind : {"error", "exception", "keyboardinterrupt", "systemexit"}) {
-    for (std::size_t at = find_ignoring_case(text, kind); at != kNowhere; at = find_ignoring_case(text, kind, at + 1)) {
-      const std::string_view behind = text.substr(at + kind.size());
-      // "Here is the error:" announces one.
-      const bool is_word_alone = at > 0 && is_blank(text[at - 1]);
-      if (is_word_alone && behind.starts_with(':') && trim(behind.substr(1)).empty()) continue;
-      if (behind.starts_with(':') || behind.starts_with(']') || same_ignoring_case(behind.substr(0, 5), " code") ||
-          trim(behind).empty())
-        return true;
-    }
-  }
-  return false;
-}
-
 const TextFormat kMemoryTroubleFormat{"memory_trouble", kTroubleWords,
                                       [] { return std::unique_ptr<TextReader>(new MemoryTroubleReader); }};
-const TextFormat kOtherErrorFormat{"other_error", kErrorWords,
-                                   [] { return std::unique_ptr<TextReader>(new OtherErrorReader); }};
-
 }  // namespace vramfit::ingest

@@ -20,11 +20,7 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text);
 // Whether a message speaks of it under a condition too: "... if there is none then your RAM was full".
 bool supposes_memory_trouble(std::string_view message);
 
-// A line that names an error of any kind: "ValueError: ...", "Segmentation fault", "error: ...".
-bool names_error(std::string_view text);
-
 extern const TextFormat kMemoryTroubleFormat;
-extern const TextFormat kOtherErrorFormat;
 
 }  // namespace vramfit::ingest
 

@@ -88,14 +88,5 @@ TEST(MemoryTrouble, is_supposed_where_an_error_says_when_it_would_be_that) {
     EXPECT_EQ(supposed(text), 0u) << text;
 }
 
-TEST(NamesError, by_its_form_alone) {
-  for (const char* text : {"ValueError: bad", "cv2.error: OpenCV(4.5)", "Segmentation fault (core dumped)",
-                           "bash: pyhton: command not found", "AssertionError", "KeyboardInterrupt"}) {
-    EXPECT_TRUE(names_error(text)) << text;
-  }
-  for (const char* text : {"0 errors so far", "error rate 0.02, loss 1.2", "epoch 1", "Here is the error:"})
-    EXPECT_FALSE(names_error(text)) << text;
-}
-
 }  // namespace
 }  // namespace vramfit::ingest

@@ -13,6 +13,7 @@
 #include "ingest/text/memory_trouble.h"
 #include "ingest/text/oom_mention.h"
 #include "ingest/text/oom_message.h"
+#include "ingest/text/other_error.h"
 #include "ingest/text/post.h"
 #include "ingest/text/settings.h"
 #include "ingest/text/shm_error.h"
