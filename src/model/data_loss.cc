@@ -66,8 +66,6 @@ const LossDescription* find_loss(std::string_view key) {
 
 std::string_view to_string(LossSeverity weight) {
   switch (weight) {
-    case LossSeverity::kInfo:
-      return "info";
     case LossSeverity::kDataLost:
       return "data_lost";
     case LossSeverity::kWrongAnswerPossible:
@@ -85,7 +83,6 @@ std::string sentence_of(const DataLoss& loss) {
 std::vector<std::string> sentences_of(const std::vector<DataLoss>& losses) {
   std::vector<std::string> sentences;
   for (const DataLoss& loss : losses) {
-    if (describe(loss.kind).weight == LossSeverity::kInfo) continue;
     sentences.push_back(sentence_of(loss));
     if (loss.count > 1) sentences.back() += " (" + std::to_string(loss.count) + " times)";
   }

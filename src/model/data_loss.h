@@ -49,7 +49,7 @@ std::span<const LossDescription> loss_table();
 const LossDescription& describe(LossKind kind);
 const LossDescription* find_loss(std::string_view key);  // null: no kind of this table
 
-std::string_view to_string(LossSeverity weight);  // "info", "data_lost", "wrong_answer_possible"
+std::string_view to_string(LossSeverity weight);  // "data_lost", "wrong_answer_possible"
 
 // What one run lost.
 struct DataLoss {

@@ -7,9 +7,9 @@
 
 namespace vramfit::model {
 
-enum class LossSeverity { kInfo, kDataLost, kWrongAnswerPossible };
+enum class LossSeverity { kDataLost, kWrongAnswerPossible };
 struct UnreadInput {
-  LossSeverity weight = LossSeverity::kInfo;
+  LossSeverity weight = LossSeverity::kDataLost;
   std::int64_t count = 0;
   std::string first;  // what the first ones were, where they have names
   friend bool operator==(const UnreadInput&, const UnreadInput&) = default;
