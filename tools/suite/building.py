@@ -134,6 +134,7 @@ THREADED_SANITIZED = [
         lambda tier: run_sanitized("tsan", THREADED, THREADED_LABELS),
         tiers=("ci", "all"),
         run_again=lambda tests: run_unit_tests_again("tsan", tests),
+        may_be_left_out=True,
         is_unnoticed=True,
     ),
 ]

@@ -116,11 +116,15 @@ def find_changed() -> tuple[set[Path] | None, str]:
     return changed, f"{len(changed)} files differ from those of {LINTED.name}"
 
 
-def keep_linted() -> str:
-    """Called once nothing was found in any file; returns what is said of it."""
+def digest_what_is_looked_at() -> list[str]:
     files = sorted({digest_of(name) for name in list_compiled()})
-    first = [digest_of_all(RULES), digest_of_all(BUILD_RULES), digest_of_options()]
-    LINTED.write_text("\n".join(first + files) + "\n")
+    return [digest_of_all(RULES), digest_of_all(BUILD_RULES), digest_of_options(), *files]
+
+
+def keep_linted(digests: list[str]) -> str:
+    """Called once nothing was found in any file, with the digests of before: who edits meanwhile changes nothing of
+    what was looked at. Returns what is said of it."""
+    LINTED.write_text("\n".join(digests) + "\n")
     return f"nothing was found: {LINTED.name} holds what was looked at, and wants to be committed"
 
 
@@ -169,6 +173,7 @@ def check_tidy(tier: str) -> Outcome:
     database = BUILD / "tidy"
     changed, since = (None, "all") if tier == "all" else find_changed()
     files = write_database(database, in_batches=tier != "all", of=choose_objects(changed))
+    digests = digest_what_is_looked_at()
 
     def tidy(some: list[str]) -> Outcome:
         return run_check([program, "--quiet", "-p", str(database), *some])
@@ -180,6 +185,6 @@ def check_tidy(tier: str) -> Outcome:
     if tier != "all":
         total.details.append(f"{len(files)} compilations: {since}")
     elif not total.failed:
-        total.details.append(keep_linted())
+        total.details.append(keep_linted(digests))
     total.processor_seconds = sum(result.processor_seconds for result in results)
     return total

@@ -37,7 +37,8 @@ void find_fraction_limit(const Scene& scene, Draft& draft) {
     const bool below_card = !terms.total || terms.allowed->value.count() < terms.total->value.count();
     if (used && below_card && may_reach(*used + *terms.tried, terms.allowed)) {
       const bool room = terms.free && surely_above(terms.free, terms.tried);
-      draft.weigh(room ? 0.96 : 0.85);
+      // Where it is above the limit for sure, nobody else matters, whoever is there.
+      draft.weigh(room ? 0.96 : surely_above(*used + *terms.tried, terms.allowed) ? 0.9 : 0.85);
       draft.because(scene.oom_line(),
                     fmt::format("{} reserved + {} asked for = {}, and {} are allowed{}", show(used), show(terms.tried),
                                 show(*used + *terms.tried), show(terms.allowed),

@@ -120,6 +120,10 @@ void look_at_growing_series(const Scene& scene, Draft& draft) {
     const TrendOf trend = find_trend(series);
     if (trend.trend != Trend::kGrows || model::is_evaluation(series.phase)) continue;
     if (tries_sizes(series)) continue;
+    // What is loaded piece by piece fills the card, up to its last piece.
+    if (mentions(series.points.front().at.text, {"loading"}) &&
+        mentions(series.points.front().at.text, {"shard", "layer"}))
+      continue;
     // A running maximum rises with every longer sample too.
     const std::string input = find_rising_input(series);
     draft.weigh(!input.empty() ? 0.45 : series.is_peak ? 0.62 : series.points.size() >= 6 ? 0.82 : 0.7);

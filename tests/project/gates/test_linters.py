@@ -98,7 +98,7 @@ from suite import section, tidy
 section.ROOT = tidy.ROOT = tidy.BUILD = Path.cwd()
 tidy.LINTED = tidy.ROOT / "linted"
 if "keep" in sys.argv:
-    print(tidy.keep_linted())
+    print(tidy.keep_linted(tidy.digest_what_is_looked_at()))
 changed, since = tidy.find_changed()
 print(since)
 print(sorted(path.name for path in changed) if changed is not None else None)
