@@ -156,9 +156,11 @@ _SUITES = [
     *(suite(f"torch {other}", f"torch-{other}", "tests/torch", tiers=_CI, is_second_release=True) for other in _OTHERS),
     suite("every version of torch", "tools", "tests/versions", tiers=_ALL),
     suite("programs that people run", "programs", "tests/programs", tiers=_ALL),
+    on_newest("wheel", "tests/wheel", is_later=True),  # it compiles everything by another compiler
     on_newest("patches", "tests/patch", is_later=True),
     on_newest("recomputation", "tests/recompute", environment="solvers", is_later=True),
     on_newest("answers counted again", "tests/verify", is_later=True),
+    *by_release("hooks", "tests/hooks", _EVERY, _CI, is_by_mark=True),
     on_newest("doctor", "tests/doctor", tiers=_EVERY),
     on_newest("examples", "tests/examples", is_later=True),
     on_newest("cases", "tests/cases", is_later=True),
@@ -176,10 +178,8 @@ _SUITES = [
     suite("exports", "readers", "tests/export", tiers=_CI, is_later=True),
     on_newest("local page", "tests/serve", is_later=True),
     *by_release("modules", "tests/modules", _CI, _ALL, is_by_mark=False, is_later=True),
-    *by_release("hooks", "tests/hooks", _EVERY, _CI, is_by_mark=True),
     on_newest("pruned networks", "tests/pruning", environment="pruning", is_later=True),
     *by_release("habits of training loops", "tests/habits", _CI, _ALL, is_by_mark=False, is_later=True),
-    on_newest("wheel", "tests/wheel"),
     suite("snapshots", "tools", "tests/snapshots", tiers=_CI),
 ]
 # And last what may be left out, other releases behind all else.
