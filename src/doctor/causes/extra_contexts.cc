@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -45,19 +44,20 @@ void find_extra_contexts_in_message(const Scene& scene, Draft& draft) {
   }
 }
 
-// One process listed on its own card and, with a context's worth, on GPU 0 too.
+// One process listed on its own card, where it holds more, and, with a context's worth, on GPU 0 too.
 void look_at_status(const Scene& scene, Draft& draft) {
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
-    std::map<std::int64_t, std::set<int>> cards_of;
+    std::map<std::int64_t, model::Bytes> held_elsewhere;
     for (const model::GpuProcess& process : status.processes) {
-      if (process.pid && process.gpu) cards_of[*process.pid].insert(*process.gpu);
+      if (!process.pid || !process.gpu || *process.gpu == 0 || !process.memory) continue;
+      model::Bytes& held = held_elsewhere[*process.pid];
+      held = std::max(held, process.memory->value);
     }
     std::int64_t strangers = 0;
     const model::GpuProcess* first = nullptr;
     for (const model::GpuProcess& process : status.processes) {
-      if (process.gpu != 0 || !process.pid || cards_of[*process.pid].size() < 2 || !is_context_sized(process.memory)) {
-        continue;
-      }
+      if (process.gpu != 0 || !process.pid || !is_context_sized(process.memory)) continue;
+      if (held_elsewhere[*process.pid] <= process.memory->value) continue;  // that is its own card
       ++strangers;
       if (first == nullptr) first = &process;
     }

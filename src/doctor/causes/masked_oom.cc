@@ -95,6 +95,13 @@ void offer_room_beside(PoolOwner owner, const Scene& scene, Draft& draft) {
              Applicability::kAsIs});
 }
 
+// An index that is wrong on the CPU is read out of bounds on the card, and what comes next fails there.
+bool names_wrong_index(const Scene& scene) {
+  return std::ranges::any_of(scene.texts.other_errors, [](const model::SourceLine& at) {
+    return mentions(at.text, {"index out of range", "out of bounds"});
+  });
+}
+
 void find_masked_oom(const Scene& scene, Draft& draft) {
   if (scene.kernel_failed() && !scene.has_failure()) return;
   const model::LibraryError* strongest = nullptr;
@@ -104,6 +111,7 @@ void find_masked_oom(const Scene& scene, Draft& draft) {
   if (strongest == nullptr || weight_of(*strongest) == 0) return;
   draft.weigh(weight_of(*strongest));
   if (scene.kernel_failed()) draft.adjust(-0.65);
+  if (names_wrong_index(scene)) draft.adjust(-0.5);
   const int full = fullness(scene);
   if (full > 0) draft.adjust(0.15);
   if (full < 0) draft.adjust(-0.35);
