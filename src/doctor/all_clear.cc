@@ -237,15 +237,23 @@ std::optional<Doubt> doubt_mentioned(const Scene& scene) {
   return std::nullopt;
 }
 
-// Prose that no reader made anything of may tell of trouble in words that are not known here. A log speaks for itself;
-// in a question it is what the writer says of himself that counts.
+// What is said in prose and not understood. In a few lines all is the writer's own; in more of a question it is what he
+// says of himself that counts, and a longer document tells of nobody.
+const std::optional<SourceLine>& find_not_understood(const model::TextFile& file) {
+  constexpr std::int64_t kFewLines = 4;
+  static const std::optional<SourceLine> kNothing;
+  const bool is_general = file.kind == model::TextKind::kDocument || file.kind == model::TextKind::kSource;
+  if (file.lines <= kFewLines && file.kind != model::TextKind::kSource) return file.not_understood;
+  if (is_general) return kNothing;
+  return file.kind == model::TextKind::kQuestion ? file.not_understood_of_writer : file.not_understood;
+}
+
+// Prose that no reader made anything of may tell of trouble in words that are not known here. A log speaks for itself.
 std::optional<Doubt> doubt_prose(const Scene& scene) {
   if (find_other_failure(scene)) return std::nullopt;
   for (const model::TextFile& file : scene.texts.files) {
-    if (file.looks == model::TextLooks::kLog || file.kind == model::TextKind::kDocument ||
-        file.kind == model::TextKind::kSource)
-      continue;
-    const auto& said = file.kind == model::TextKind::kQuestion ? file.not_understood_of_writer : file.not_understood;
+    if (file.looks == model::TextLooks::kLog) continue;
+    const auto& said = find_not_understood(file);
     if (!said || was_watched(scene, *said) || scene.was_handled(*said)) continue;
     if (is_said_to_be_well(scene.texts, file)) continue;
     return Doubt{"Somebody tells something, in words that are not known here",

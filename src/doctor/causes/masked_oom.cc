@@ -111,7 +111,7 @@ void find_masked_oom(const Scene& scene, Draft& draft) {
   if (strongest == nullptr || weight_of(*strongest) == 0) return;
   draft.weigh(weight_of(*strongest));
   if (scene.kernel_failed()) draft.adjust(-0.65);
-  if (names_wrong_index(scene)) draft.adjust(-0.5);
+  if (names_wrong_index(scene)) draft.bound(0.2);
   const int full = fullness(scene);
   if (full > 0) draft.adjust(0.15);
   if (full < 0) draft.adjust(-0.35);

@@ -189,10 +189,10 @@ std::optional<Place> find_oom_word(std::string_view low) {
   return std::nullopt;
 }
 
-// TensorFlow's and XLA's word for it; RPC libraries have the same one for messages and quotas.
+// TensorFlow's and XLA's word for it, which RPC libraries have for messages and quotas too; Spark RAPIDS' and Ray's.
 std::optional<Place> find_exhausted_resource(std::string_view low, const Pairs& pairs) {
-  for (const std::string_view words :
-       {"resource exhausted", "resource_exhausted", "out_of_resources", "invalid buffer size"}) {
+  for (const std::string_view words : {"resource exhausted", "resource_exhausted", "out_of_resources",
+                                       "invalid buffer size", "retryoom", "objectstorefull"}) {
     const std::size_t at = pairs.may_have(words) ? low.find(words) : kNowhere;
     if (at == kNowhere) continue;
     const bool is_other = low.contains("message larger") || low.contains("quota") || low.contains("rate limit");
@@ -310,15 +310,15 @@ class MemoryTroubleReader final : public TextReader {
 };
 
 constexpr auto kTroubleWords = std::to_array<std::string_view>(
-    {"memor",       "alloc",   "mémoire",    " vram",    "vram ",     "gpu ram",     "out of",  "outof",
-     "out_of",      "out-of",  "not enough", "insuffi",  "insufic",   "exhaust",     "exceed",  "unable to",
-     "possible to", "failed",  "could not",  "couldn't", "cannot ",   "can't ",      " oom ",   " oom:",
-     " oom,",       " oom.",   "(oom)",      " oom-",    "oomkill",   "cuda oom",    "gpu oom", " oom error",
-     "speicher",    "памят",   "显存",       "内存",     "記憶體",    "buffer size", "enomem",  "ed: -12",
-     "ed (-12",     "th -12",  "or -12",     "rr -12",   "or: -12",   "no -12",      "t=-12",   "t = -12",
-     "メモリ",      "메모리",  "pamięc",     "bellek",   "ran out",   "too little",  "is full", "oomed",
-     "killed",      "sigkill", "sigbus",     "signal 9", "signal: 9", "bus error",   " ram ",   "ram usage",
-     "gpu usage"});
+    {"retryoom", "storefull",  "memor",       "alloc",   "mémoire",    " vram",    "vram ",     "gpu ram",
+     "out of",   "outof",      "out_of",      "out-of",  "not enough", "insuffi",  "insufic",   "exhaust",
+     "exceed",   "unable to",  "possible to", "failed",  "could not",  "couldn't", "cannot ",   "can't ",
+     " oom ",    " oom:",      " oom,",       " oom.",   "(oom)",      " oom-",    "oomkill",   "cuda oom",
+     "gpu oom",  " oom error", "speicher",    "памят",   "显存",       "内存",     "記憶體",    "buffer size",
+     "enomem",   "ed: -12",    "ed (-12",     "th -12",  "or -12",     "rr -12",   "or: -12",   "no -12",
+     "t=-12",    "t = -12",    "メモリ",      "메모리",  "pamięc",     "bellek",   "ran out",   "too little",
+     "is full",  "oomed",      "killed",      "sigkill", "sigbus",     "signal 9", "signal: 9", "bus error",
+     " ram ",    "ram usage",  "gpu usage"});
 
 }  // namespace
 

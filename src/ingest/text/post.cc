@@ -31,7 +31,8 @@ using model::ToldSentence;
 constexpr std::int64_t kLinesOfPost = 4000;  // what is longer is a log: then only lines with words of memory are read
 constexpr std::size_t kWrapped = 50;         // letters from which on a line without an end of a sentence goes on
 constexpr std::size_t kMostTold = 256;
-constexpr std::size_t kFewestOfReport = 4;  // "Hi all", "Thanks in advance" say nothing
+constexpr std::size_t kFewestOfReport = 4;        // "Hi all", "Thanks in advance" say nothing
+constexpr std::size_t kFewestBytesOfReport = 18;  // six letters of Chinese or Japanese: "help, thanks" is shorter
 
 class PostReader final : public TextReader {
  public:
@@ -244,10 +245,12 @@ class PostReader final : public TextReader {
       sink.add(sink.evidence().remarks, {at, {}, cause}, "remarks");
       sink.evidence().remarks.back().at.text = cut_text(sentence.text, sink.limits().longest_quote);
     }
-    if (sentence.mood == Mood::kAsserted && !is_comment_ &&
-        (sentence.words.size() >= kFewestOfReport || !sentence.can_tell_writer()))
+    // Scripts without spaces have a word for each of their stretches.
+    const bool is_long = sentence.words.size() >= kFewestOfReport ||
+                         (!sentence.can_tell_writer() && sentence.text.size() >= kFewestBytesOfReport);
+    if (sentence.mood == Mood::kAsserted && !is_comment_ && (is_long || !sentence.can_tell_writer()))
       tells_something_ = true;
-    if (!told && sentence.mood == Mood::kAsserted && sentence.words.size() >= kFewestOfReport) {
+    if (!told && sentence.mood == Mood::kAsserted && is_long) {
       const model::SourceLine where{at.file, at.line, cut_text(sentence.text, sink.limits().longest_quote)};
       model::TextFile& file = sink.evidence().files.back();
       if (!file.not_understood) file.not_understood = where;

@@ -278,6 +278,8 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"liveness probe failed", SentenceKind::kEndedForOtherReason},
     {"to start a new process before the", SentenceKind::kEndedForOtherReason},  // Python, of a script without __main__
     {"can't pickle", SentenceKind::kEndedForOtherReason},
+    {"due to preemption", SentenceKind::kEndedForOtherReason},  // Slurm
+    {"due to time limit", SentenceKind::kEndedForOtherReason},
     {"ran out of input", SentenceKind::kEndedForOtherReason},  // and what its worker says of that
     {"sglang.launch_server", SentenceKind::kServerCommand},
     {"vllm.entrypoints", SentenceKind::kServerCommand},
@@ -321,6 +323,8 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>({"sglang.launch_se
                                                                "liveness probe",
                                                                "start a new process",
                                                                "t pickle",
+                                                               "due to preemption",
+                                                               "due to time limit",
                                                                "ran out of input",
                                                                "hami-core error",
                                                                "internal assert",

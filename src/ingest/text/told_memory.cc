@@ -252,9 +252,15 @@ bool is_name_of_memory(std::string_view word) {
 std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optional<ToldSentence>& before) {
   ToldSentence told{.at = {}, .kind = ToldKind::kMentioned, .of = whose(sentence)};
   const bool possible = sentence.mood == Mood::kHypothetical || sentence.mood == Mood::kInstruction;
-  const bool asked_why = sentence.mood == Mood::kAsked && sentence.has_word({"why"});
+  // "Why does it grow?", "Is it normal that the card is full?": what is asked about is so.
+  const bool asked_why = sentence.mood == Mood::kAsked &&
+                         (sentence.has_word({"why"}) || contains_any(sentence.text, {"normal that", "expected that",
+                                                                                     "normal for", "expected behavi"}));
   const bool asserted = sentence.mood == Mood::kAsserted || asked_why;
-  const bool names = names_memory(sentence, 0, sentence.words.size()) || is_nearly_all(sentence.text);
+  // "Why does usage climb with each request?": of what else than memory, in what is pasted here.
+  const bool is_of_usage = has_rhythm(sentence) && sentence.has_word({"usage", "footprint"}) &&
+                           !sentence.has_word({"cpu", "disk", "bandwidth", "power", "network"});
+  const bool names = names_memory(sentence, 0, sentence.words.size()) || is_nearly_all(sentence.text) || is_of_usage;
   const bool says_it = sentence.has_word({"it", "this", "that", "which", "usage"}) && before && before->names_memory;
   if (names && sentence.has_stem({"inject", "simulat"})) {  // a test's own
     told.kind = ToldKind::kIsWell;
@@ -296,6 +302,9 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
       sentence.has_word({"smaller", "less", "shrinks", "drops", "decreases", "falls"}))
     is_rising = true;
   is_kept = is_kept || is_said_to_stay(sentence);
+  // "It grows during the first epoch, and then stays flat."
+  is_level = is_level || (!possible && contains_any(sentence.text, {"then stays", "then remains", "then it stays",
+                                                                    "levels off", "stops growing", "stops rising"}));
   const bool is_leak = sentence.has_stem({"leak"}) && !sentence.has_word({"check", "test"});
   if (is_level || is_level_abroad(sentence.text)) {
     told.kind = ToldKind::kIsWell;

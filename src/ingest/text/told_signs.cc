@@ -41,7 +41,7 @@ bool is_killed(const Sentence& sentence) {
   if (sentence.has_stem({"releas", "freed", "occup", "zombie", "orphan", "ctrl", "timeout"})) return false;
   if (contains_any(sentence.text, {"被杀死", "被杀掉", "被kill", "被 kill"}))
     return !contains_any(sentence.text, {"显存", "显卡"});
-  const std::size_t at = sentence.find_word({"killed", "oom-killed", "oomkilled"});
+  const std::size_t at = sentence.find_word({"killed", "oom-killed", "oomkilled", "evicted"});
   const auto is_followed = [&] {  // "the web UI killed while loading"
     const std::string_view next = word_at(sentence, at + 1);
     return next == "while" || next == "when" || next == "during";
