@@ -47,6 +47,14 @@ class StepCount {
   bool has_shapes_ = true;
 };
 
+// Records and the model have one number for a type.
+static_assert(
+    VF_DTYPE_F32 == static_cast<int>(model::Number::kF32) && VF_DTYPE_F64 == static_cast<int>(model::Number::kF64) &&
+    VF_DTYPE_F16 == static_cast<int>(model::Number::kF16) && VF_DTYPE_BF16 == static_cast<int>(model::Number::kBf16) &&
+    VF_DTYPE_TF32 == static_cast<int>(model::Number::kTf32) && VF_DTYPE_F8 == static_cast<int>(model::Number::kF8) &&
+    VF_DTYPE_I8 == static_cast<int>(model::Number::kI8) && VF_DTYPE_OTHER == static_cast<int>(model::Number::kOther) &&
+    VF_DTYPE_OTHER + 1 == static_cast<int>(model::kNumberCount));
+
 void StepCount::add_product(const vf_record& record) {
   const auto number = static_cast<std::size_t>(std::clamp<std::int64_t>(record.size, 0, model::kNumberCount - 1));
   const auto macs = static_cast<double>(record.a), bytes = static_cast<double>(record.b);

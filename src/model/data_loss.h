@@ -61,7 +61,7 @@ struct DataLoss {
 
 // "a hook failed and was left out: phases.root (KeyError)"
 std::string sentence_of(const DataLoss& loss);
-// What people are told: everything but mere information.
+// What people are told of them, a sentence each.
 std::vector<std::string> sentences_of(const std::vector<DataLoss>& losses);
 
 }  // namespace vramfit::model

@@ -26,7 +26,7 @@ def count_lanes() -> int:
 
 
 def build(preset: str, targets: tuple[str, ...] = (), is_beside: bool = False) -> Outcome:
-    """`is_beside` others: a second compiler is only started where a core is free.
+    """`is_beside` others: it takes what they leave of the processor, and a second compiler only where a core is free.
 
     A folder that is made here compiles in batches (docs/build.md); one that a developer made stays as it is."""
     configured = Outcome()
@@ -36,7 +36,8 @@ def build(preset: str, targets: tuple[str, ...] = (), is_beside: bool = False) -
             return configured
     chosen = [argument for target in targets for argument in ("--target", target)]
     command = ["cmake", "--build", f"build/{preset}", "--parallel", str(count_jobs()), *chosen]
-    return run_check([*command, "--", "-l", str(len(os.sched_getaffinity(0)))] if is_beside else command)
+    beside = ["nice", *command, "--", "-l", str(len(os.sched_getaffinity(0)))]
+    return run_check(beside if is_beside else command)
 
 
 # Seconds of the clock after which a test program hangs: many times what the slowest needs beside other work.

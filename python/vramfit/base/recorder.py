@@ -16,12 +16,16 @@ from vramfit.contract.fields import PhaseName
 from vramfit.contract.functions import bind
 from vramfit.contract.numbers import Memory, Owner, Phase, Stage
 
-LOAD, TRAIN, VALIDATE, TEST, SAVE = map(int, Phase)
+LOAD, TRAIN, VALIDATE = int(Phase.LOAD), int(Phase.TRAIN), int(Phase.VALIDATE)
+TEST, SAVE = int(Phase.TEST), int(Phase.SAVE)
 PHASE_NAMES = tuple(PhaseName(phase.name.lower()) for phase in Phase)
-OTHER, FORWARD, BACKWARD, OPTIMIZER, INPUT = map(int, Stage)
-_OWNERS = tuple(map(int, Owner))
-_, WEIGHT, GRADIENT, OPTIMIZER_STATE, INPUT_BLOCK, ACTIVATION, WORKSPACE, BUFFER = _OWNERS[:8]
-AVERAGE, MASTER, QUANTIZATION, CACHE, OTHER_MODEL = _OWNERS[8:]
+OTHER, FORWARD, BACKWARD = int(Stage.OTHER), int(Stage.FORWARD), int(Stage.BACKWARD)
+OPTIMIZER, INPUT = int(Stage.OPTIMIZER), int(Stage.INPUT)
+WEIGHT, GRADIENT, BUFFER = int(Owner.WEIGHT), int(Owner.GRADIENT), int(Owner.BUFFER)
+OPTIMIZER_STATE, INPUT_BLOCK = int(Owner.OPTIMIZER), int(Owner.INPUT)
+ACTIVATION, WORKSPACE, CACHE = int(Owner.ACTIVATION), int(Owner.WORKSPACE), int(Owner.CACHE)
+AVERAGE, MASTER, QUANTIZATION = int(Owner.AVERAGE), int(Owner.MASTER), int(Owner.QUANTIZATION)
+OTHER_MODEL = int(Owner.OTHER_MODEL)
 ALLOCATED, PEAK_ALLOCATED, RESERVED, PEAK_RESERVED = map(int, Memory)
 
 
