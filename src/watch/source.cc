@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "job/installation.h"
+#include "job/platforms.h"
 #include "probe/machine_probe.h"
 
 namespace vramfit::watch {
@@ -24,7 +25,8 @@ base::Result<probe::nvml::Library> open_nvml() {
   if (!has_ledger()) return probe::nvml::open_library(probe::nvml::usual_names());
   const auto installation = job::find_installation();
   if (!installation) return std::unexpected(installation.error());
-  return probe::nvml::open_library({(installation->stand_ins(13) / "libnvidia-ml.so.1").string()});
+  return probe::nvml::open_library(
+      {(installation->stand_ins(job::platforms().cuda_majors.back()) / "libnvidia-ml.so.1").string()});
 }
 
 std::int64_t unix_now_ns() {
