@@ -24,9 +24,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 CARD = "rtx3060"
 # Fields that a clock, the machine's load or chance decide.
-NOT_COMPARED = re.compile(
-    r"seconds|_ns$|_ms$|^(pid|uuid|number|run|vramfit|date|proof|process|host_bytes|host_peak_bytes)$"
-)
+NOT_COMPARED = re.compile(r"seconds|_ns$|_ms$|^(pid|uuid|run|vramfit|date|process|host_bytes|host_peak_bytes)$")
+# And of what ran: of a snapshot's replay "proof" is the answer itself, of a text "number" is what was read.
+NOT_COMPARED_OF_RUNS = re.compile(r"^(number|proof)$")
 FOLDER = re.compile(r"/[^\s\"']*/vramfit[^\s\"']*|/tmp/[^\s\"']*")
 
 
@@ -63,11 +63,15 @@ def questions(only: str | None, runs: int, python: str) -> Iterator[tuple[str, l
             yield from ((f"{kind}: {name}", words) for name, words in asked)
 
 
-def comparable(value: Any) -> Any:
+def comparable(value: Any, is_of_run: bool) -> Any:
     if isinstance(value, dict):
-        return {key: comparable(one) for key, one in value.items() if not NOT_COMPARED.search(key)}
+        return {
+            key: comparable(one, is_of_run)
+            for key, one in value.items()
+            if not NOT_COMPARED.search(key) and not (is_of_run and NOT_COMPARED_OF_RUNS.search(key))
+        }
     if isinstance(value, list):
-        return [comparable(one) for one in value]
+        return [comparable(one, is_of_run) for one in value]
     return FOLDER.sub("FOLDER", value) if isinstance(value, str) else value
 
 
@@ -77,7 +81,7 @@ def answer(program: str, words: list[str]) -> list[str]:
         environment = dict(os.environ, VRAMFIT_STORE=f"{folder}/store/runs.db")
         done = subprocess.run([program, *words], cwd=folder, env=environment, capture_output=True, text=True)
     try:
-        told = json.dumps(comparable(json.loads(done.stdout)), indent=1)
+        told = json.dumps(comparable(json.loads(done.stdout), words[0] in ("run", "fit", "estimate")), indent=1)
     except json.JSONDecodeError:
         told = FOLDER.sub("FOLDER", done.stdout + done.stderr)
     return [f"exit code {done.returncode}", *told.splitlines()]

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "model/owner_names.h"
+
 namespace vramfit::report::page {
 
 namespace {
@@ -23,27 +25,17 @@ struct Paint {
 constexpr Fill kPlain = Fill::kPlain, kHatched = Fill::kHatched, kDotted = Fill::kDotted;
 
 constexpr Paint kPaints[] = {
-    {"weights", 0, kPlain},
-    {"gradients", 5, kPlain},
-    {"optimizer", 2, kPlain},
-    {"activations", 1, kPlain},
-    {"inputs", 4, kPlain},
-    {"buffers", 3, kPlain},
-    {"temporaries", 6, kPlain},
-    {"other tensors", 7, kPlain},
-    {"workspaces", 0, kHatched},
-    {"loaded", 2, kHatched},
-    {"cached", 4, kHatched},
-    {"fragmented", 5, kHatched},
-    {"context", 3, kHatched},
-    {"libraries", 1, kHatched},
-    {"occupied", 7, kHatched},
-    {"unexplained", 6, kHatched},
-    {"EMA copies", 0, kDotted},
-    {"fp32 masters", 2, kDotted},
-    {"quantization state", 3, kDotted},
-    {"other models", 4, kDotted},
-    {"KV cache", 1, kDotted},
+    {model::owner::kWeights, 0, kPlain},       {model::owner::kGradients, 5, kPlain},
+    {model::owner::kOptimizer, 2, kPlain},     {model::owner::kActivations, 1, kPlain},
+    {model::owner::kInputs, 4, kPlain},        {model::owner::kBuffers, 3, kPlain},
+    {model::owner::kTemporaries, 6, kPlain},   {model::owner::kOtherTensors, 7, kPlain},
+    {model::owner::kWorkspaces, 0, kHatched},  {model::owner::kLoaded, 2, kHatched},
+    {model::owner::kCached, 4, kHatched},      {model::owner::kFragmented, 5, kHatched},
+    {model::owner::kContext, 3, kHatched},     {model::owner::kLibraries, 1, kHatched},
+    {model::owner::kOccupied, 7, kHatched},    {model::owner::kUnexplained, 6, kHatched},
+    {model::owner::kAverages, 0, kDotted},     {model::owner::kMasters, 2, kDotted},
+    {model::owner::kQuantization, 3, kDotted}, {model::owner::kOtherModels, 4, kDotted},
+    {model::owner::kCache, 1, kDotted},
 };
 
 }  // namespace
