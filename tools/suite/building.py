@@ -112,7 +112,7 @@ SECTIONS = [
     Section("unit tests", run_quick_tests, tiers=("quick",)),
 ]
 
-# They run beside the tests of Python, and the second list after the fuzzers' beginning.
+# They run beside the tests of Python, the second list before the fuzzers, which need least where time is short.
 SANITIZED = [
     # They call the stand-ins as they are shipped.
     Section(
@@ -135,7 +135,6 @@ THREADED_SANITIZED = [
         lambda tier: run_sanitized("tsan", THREADED, THREADED_LABELS),
         tiers=("ci", "all"),
         run_again=lambda tests: run_unit_tests_again("tsan", tests),
-        may_be_left_out=True,
         is_unnoticed=True,
     ),
 ]
