@@ -156,7 +156,6 @@ _SUITES = [
     *(suite(f"torch {other}", f"torch-{other}", "tests/torch", tiers=_CI, is_second_release=True) for other in _OTHERS),
     suite("every version of torch", "tools", "tests/versions", tiers=_ALL),
     suite("programs that people run", "programs", "tests/programs", tiers=_ALL),
-    on_newest("wheel", "tests/wheel", is_later=True),  # it compiles everything by another compiler
     on_newest("patches", "tests/patch", is_later=True),
     on_newest("recomputation", "tests/recompute", environment="solvers", is_later=True),
     on_newest("answers counted again", "tests/verify", is_later=True),
@@ -181,6 +180,7 @@ _SUITES = [
     on_newest("pruned networks", "tests/pruning", environment="pruning", is_later=True),
     *by_release("habits of training loops", "tests/habits", _CI, _ALL, is_by_mark=False, is_later=True),
     suite("snapshots", "tools", "tests/snapshots", tiers=_CI),
+    on_newest("wheel", "tests/wheel", is_later=True),  # it compiles everything by another compiler
 ]
 # And last what may be left out, other releases behind all else.
 _OF_OTHERS = tuple(f"torch {release}" for release in _OTHERS)
