@@ -272,10 +272,6 @@ def choose(sets: list[LeftOut], program: Program) -> None:
         print(f"even sets: {worth} for {gates}: {dict(found)}; the odd ones: {dict(counts(sets[1::2], gates))}")
 
 
-def rate_of(count: list[int]) -> float:
-    return count[0] / max(count[1], 1)
-
-
 def rates(sets: list[LeftOut], program: Program) -> list[float]:
     """How often the vote is right where it is heard and the rules know nothing, by its share; rounded down, and below
     confidence."""
@@ -285,15 +281,17 @@ def rates(sets: list[LeftOut], program: Program) -> list[float]:
         for text, answer in zip(unknown, program.ask(unknown, one.table, False), strict=True):
             if answer["said"] not in NO_CAUSE:
                 named.append((answer["shares"][answer["said"]], judge(text, answer["said"]) == "accepted"))
-    counts = []  # of each part: right, all; what is rarer right at a larger share is counted with the part before it
+    counts: list[tuple[int, int, int]] = []  # right, of how many, in how many parts that lie side by side
     for low, high in zip(SHARES, (*SHARES[1:], 1.01), strict=True):
         within = [is_right for share, is_right in named if low <= share < high]
         print(f"  a share of {low} to {high:.1f}: right {sum(within) / max(len(within), 1):.2f} of {len(within)}")
-        counts.append([[sum(within), len(within)], 1])
-        while len(counts) > 1 and rate_of(counts[-1][0]) < rate_of(counts[-2][0]):
-            (right, of), parts = counts.pop()
-            counts[-1] = [[counts[-1][0][0] + right, counts[-1][0][1] + of], counts[-1][1] + parts]
-    found = [min(math.floor(rate_of(count) * 20) / 20, 0.65) for count, parts in counts for _ in range(parts)]
+        right, of, parts = sum(within), len(within), 1
+        # An empty part, or one that is right more rarely than that of lesser shares before it, is counted with that.
+        while counts and (of == 0 or right * counts[-1][1] < counts[-1][0] * of):
+            before = counts.pop()
+            right, of, parts = right + before[0], of + before[1], parts + before[2]
+        counts.append((right, of, parts))
+    found = [min(math.floor(right / max(of, 1) * 20) / 20, 0.65) for right, of, parts in counts for _ in range(parts)]
     return found
 
 

@@ -239,13 +239,13 @@ std::optional<Doubt> doubt_mentioned(const Scene& scene) {
 
 // What is said in prose and not understood. In a few lines all is the writer's own; in more of a question it is what he
 // says of himself that counts, and a longer document tells of nobody.
-const std::optional<SourceLine>& find_not_understood(const model::TextFile& file) {
+const SourceLine* find_not_understood(const model::TextFile& file) {
   constexpr std::int64_t kFewLines = 4;
-  static const std::optional<SourceLine> kNothing;
-  const bool is_general = file.kind == model::TextKind::kDocument || file.kind == model::TextKind::kSource;
-  if (file.lines <= kFewLines && file.kind != model::TextKind::kSource) return file.not_understood;
-  if (is_general) return kNothing;
-  return file.kind == model::TextKind::kQuestion ? file.not_understood_of_writer : file.not_understood;
+  const bool is_short = file.lines <= kFewLines;
+  if (file.kind == model::TextKind::kSource || (file.kind == model::TextKind::kDocument && !is_short)) return nullptr;
+  const bool is_long_question = file.kind == model::TextKind::kQuestion && !is_short;
+  const auto& said = is_long_question ? file.not_understood_of_writer : file.not_understood;
+  return said ? &*said : nullptr;
 }
 
 // Prose that no reader made anything of may tell of trouble in words that are not known here. A log speaks for itself.
@@ -253,8 +253,8 @@ std::optional<Doubt> doubt_prose(const Scene& scene) {
   if (find_other_failure(scene)) return std::nullopt;
   for (const model::TextFile& file : scene.texts.files) {
     if (file.looks == model::TextLooks::kLog) continue;
-    const auto& said = find_not_understood(file);
-    if (!said || was_watched(scene, *said) || scene.was_handled(*said)) continue;
+    const SourceLine* said = find_not_understood(file);
+    if (said == nullptr || was_watched(scene, *said) || scene.was_handled(*said)) continue;
     if (is_said_to_be_well(scene.texts, file)) continue;
     return Doubt{"Somebody tells something, in words that are not known here",
                  *said,

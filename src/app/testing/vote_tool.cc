@@ -63,7 +63,9 @@ bool set_gate(doctor::Gates& gates, const std::string& name, double number) {
                                               {"much_likelier", &gates.much_likelier},
                                               {"far_likelier", &gates.far_likelier},
                                               {"sure", &gates.sure},
-                                              {"healthy_to_be_sure", &gates.healthy_to_be_sure}};
+                                              {"healthy_to_be_sure", &gates.healthy_to_be_sure},
+                                              {"healthy_to_outrank", &gates.healthy_to_outrank}};
+  if (name == "fewest_to_compare") return gates.fewest_to_compare = static_cast<std::size_t>(number), true;
   if (name == "fewest_to_name") return gates.fewest_to_name = static_cast<std::size_t>(number), true;
   if (name == "fewest_to_doubt_short") return gates.fewest_to_doubt_short = static_cast<std::size_t>(number), true;
   if (name == "fewest_to_doubt") return gates.fewest_to_doubt = static_cast<std::size_t>(number), true;
