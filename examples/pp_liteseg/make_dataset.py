@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw
 
 from classes import CLASSES, IGNORE
 
@@ -117,9 +117,10 @@ def draw_traffic(scene: Scene, horizon: float) -> None:
 
 def add_noise(image: Image.Image, seed: int) -> Image.Image:
     """Sensor noise, coarse enough for PNG to stay small."""
-    small = np.random.default_rng(seed).integers(-12, 13, (image.height // 4 + 1, image.width // 4 + 1, 1))
-    noise = small.repeat(4, axis=0).repeat(4, axis=1)[: image.height, : image.width]
-    return Image.fromarray((np.array(image).astype(np.int16) + noise).clip(0, 255).astype(np.uint8))
+    height, width = image.height // 4 + 1, image.width // 4 + 1
+    small = Image.fromarray(np.random.default_rng(seed).integers(0, 25, (height, width), dtype=np.uint8))
+    noise = small.resize((4 * width, 4 * height), Image.Resampling.NEAREST).crop((0, 0, *image.size))
+    return ImageChops.add(image, Image.merge("RGB", [noise] * 3), offset=-12)
 
 
 def write_dataset(root: Path, images: int, size: tuple[int, int], seed: int = 0) -> None:

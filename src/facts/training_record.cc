@@ -1,5 +1,7 @@
 #include "facts/training_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/recording.h"
@@ -55,6 +57,13 @@ void add_tensor(const notes::TrainingTensor& note, TrainingRecord& record) {
 
 TrainingRecord read_training_record(std::span<const model::Recording> recordings) {
   TrainingRecord record;
+  // Of a job that failed over them, too, which took no step.
+  for (const model::Recording& recording : recordings) {
+    for (const auto& cut : recording.notes.texts_cut) record.texts_kept = cut.kept;
+    for (const auto& cut : recording.notes.images_cut) {
+      record.images_kept = fmt::format("{} x {}", cut.height, cut.width);
+    }
+  }
   const auto trains = [](const model::Recording& recording) { return !recording.notes.training_step.empty(); };
   const auto evaluates = [](const model::Recording& recording) { return !recording.notes.training_tensor.empty(); };
   auto first = std::ranges::find_if(recordings, trains);
@@ -64,7 +73,6 @@ TrainingRecord read_training_record(std::span<const model::Recording> recordings
   for (const auto& step : notes.training_step) add_step(step, record);
   for (const auto& tensor : notes.training_tensor) add_tensor(tensor, record);
   record.has_ended = !notes.training_end.empty();
-  for (const auto& cut : notes.texts_cut) record.texts_kept = cut.kept;
   for (const auto& optimizer : notes.optimizer) record.optimizers.push_back(optimizer.class_name);
   for (const auto& precision : notes.precision) {
     if (precision.autocast && !precision.autocast->empty()) record.autocast = *precision.autocast;

@@ -51,6 +51,7 @@ struct TrainingRecord {
   std::string autocast;                 // the script's own type; empty: none
   bool has_batch_norm = false;          // that trains
   std::int64_t texts_kept = 0;          // tokens of each text that were kept; 0: all of them
+  std::string images_kept;              // rows and columns of each image that were kept; empty: all of them
   bool has_ended = false;               // with everything noted, not of an error
   std::vector<PlanEffect> effects;
 };

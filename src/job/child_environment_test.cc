@@ -55,9 +55,9 @@ TEST(ChildEnvironment, obstacles_are_looked_for_where_no_plan_is_applied) {
 TEST(ChildEnvironment, a_comparison_says_in_full_what_it_wants_to_see) {
   RunRequest request;
   EXPECT_FALSE(child_environment({{"VRAMFIT_VERIFY", "{}"}}, kInstallation, request, {}).contains("VRAMFIT_VERIFY"));
-  request.first_steps = {.steps = 4, .samples = 8, .group = 2, .outputs = 3, .tokens = 16, .seconds = 20};
+  request.first_steps = {.steps = 4, .samples = 8, .group = 2, .outputs = 3, .tokens = 16, .side = 128, .seconds = 20};
   EXPECT_EQ(child_environment({}, kInstallation, request, {}).at("VRAMFIT_VERIFY"),
-            R"({"group":2,"outputs":3,"parts":0,"samples":8,"seconds":20.0,"steps":4,"tokens":16})");
+            R"({"group":2,"outputs":3,"parts":0,"samples":8,"seconds":20.0,"side":128,"steps":4,"tokens":16})");
 }
 
 TEST(ChildEnvironment, a_real_card_gets_the_recorder_only) {

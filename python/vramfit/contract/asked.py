@@ -32,6 +32,7 @@ class FirstSteps(Record):
     parts: int = 0  # of that, each with statistics of its own; 0: batch norms take what they are given as it is
     outputs: int = 0  # forwards of evaluations that are waited for beside the steps
     tokens: int = 0  # of each text, about; 0: all
+    side: int = 0  # of each image, pixels at least; 0: all
     seconds: float = 0.0  # of the processor, after which two steps are enough; 0: all of them are taken
 
 

@@ -34,5 +34,5 @@ def install(torch: Any) -> None:
         return
     from vramfit.verify import record, sameness
 
-    sameness.install(torch, first.samples, first.group, first.parts, first.tokens)
+    sameness.install(torch, first.samples, first.group, first.parts, first.tokens, first.side)
     record.install(torch, first.steps, first.outputs, first.seconds)

@@ -14,6 +14,7 @@ from vramfit.observe import loaders
 from vramfit.observe.loaders import Pass
 from vramfit.private import loaders as of_loaders
 from vramfit.verify.shorter_texts import ShorterTexts
+from vramfit.verify.smaller_images import SmallerImages
 
 _SEED = 20260101
 _DROPOUTS = "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
@@ -111,7 +112,7 @@ def _of_so_many(group: int, samples: int) -> list[int]:
     return [min(group, samples - start) for start in range(0, samples, group)]
 
 
-def install(torch: Any, samples: int, group: int, parts: int, tokens: int) -> None:
+def install(torch: Any, samples: int, group: int, parts: int, tokens: int, side: int) -> None:
     _seed(torch)
     _switch_dropout_off(torch)
     if group > 0:
@@ -124,3 +125,5 @@ def install(torch: Any, samples: int, group: int, parts: int, tokens: int) -> No
     if tokens > 0:
         # Before whatever a plan does to batches: it is to see the same ones.
         loaders.exchanges.insert(0, ShorterTexts(tokens))
+    if side > 0:
+        loaders.exchanges.insert(0, SmallerImages(side))

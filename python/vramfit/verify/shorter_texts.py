@@ -13,6 +13,7 @@ from typing import Any
 from vramfit.base import notes
 from vramfit.contract import notes as said
 from vramfit.observe.loaders import Pass
+from vramfit.verify.batch_tensors import every_nth, exchanged, is_whole, named_tensors
 
 
 class ShorterTexts:
@@ -21,7 +22,7 @@ class ShorterTexts:
         self._has_told = False
 
     def __call__(self, this_pass: Pass, batch: Any) -> Any:
-        named = list(_tensors(batch))
+        named = list(named_tensors(batch))
         steps = {length: self._step(length) for length in _lengths(named)}
         steps = {length: step for length, step in steps.items() if step > 1}
         if not steps or any(_is_in_the_way(name, tensor, steps) for name, tensor in named):
@@ -30,57 +31,28 @@ class ShorterTexts:
             self._has_told = True
             longest = max(steps)
             notes.note(said.TextsCut(kept=-(-longest // steps[longest])))
-        return _thinned(batch, steps)
+        return exchanged(batch, lambda tensor: _thinned(tensor, steps))
 
     def _step(self, length: int) -> int:
         return 1 << max(0, (length // self._tokens).bit_length() - 1)
 
 
-def _is_whole(tensor: Any) -> bool:
-    return not (tensor.is_floating_point() or tensor.is_complex())
-
-
-def _tensors(value: Any, name: str = "") -> Any:
-    if hasattr(value, "untyped_storage"):
-        yield name, value
-    elif isinstance(value, dict) or hasattr(value, "items"):
-        for key, item in value.items():
-            yield from _tensors(item, str(key))
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item, name)
-
-
 def _lengths(named: list[tuple[str, Any]]) -> set[int]:
     """The lengths of what looks like tokens, labels or masks of texts: [samples, length], whole numbers."""
-    return {int(tensor.shape[1]) for _, tensor in named if tensor.dim() == 2 and _is_whole(tensor)}
+    return {int(tensor.shape[1]) for _, tensor in named if tensor.dim() == 2 and is_whole(tensor)}
 
 
 def _is_in_the_way(name: str, tensor: Any, steps: dict[int, int]) -> bool:
     """Whether something else hangs on the length: numbers for each token, or places in the text."""
     if any(int(side) in steps for side in tensor.shape[1:]):
-        return not _is_whole(tensor)
-    is_place = tensor.dim() == 1 and _is_whole(tensor) and tensor.numel() > 0
+        return not is_whole(tensor)
+    is_place = tensor.dim() == 1 and is_whole(tensor) and tensor.numel() > 0
     if not is_place or "label" in name:
         return False
     return "position" in name or max(-(-n // step) for n, step in steps.items()) <= int(tensor.max()) < max(steps)
 
 
-def _thinned(value: Any, steps: dict[int, int]) -> Any:
-    if hasattr(value, "untyped_storage"):
-        for dim in range(1, value.dim()):
-            step = steps.get(int(value.shape[dim]), 1)
-            if step > 1:
-                value = value[(slice(None),) * dim + (slice(None, None, step),)]
-        return value.contiguous()
-    if isinstance(value, dict) or hasattr(value, "items"):
-        thin = {key: _thinned(item, steps) for key, item in value.items()}
-        try:
-            return type(value)(thin)  # transformers' BatchEncoding takes a dict too
-        except TypeError:
-            return thin
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_thinned(item, steps) for item in value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(_thinned(item, steps) for item in value)
-    return value
+def _thinned(tensor: Any, steps: dict[int, int]) -> Any:
+    for dim in range(1, tensor.dim()):
+        tensor = every_nth(tensor, dim, steps.get(int(tensor.shape[dim]), 1))
+    return tensor.contiguous()

@@ -26,6 +26,7 @@ constexpr std::int64_t kMostMicroBatches = 4;
 constexpr int kSamplesWithoutMicroBatches = 2;
 constexpr int kForwards = 3;  // of an evaluation
 constexpr int kTokens = 16;   // of each text
+constexpr int kSide = 128;    // pixels, of each image: four for a network that halves five times
 // The runs are compared by their values: they get so much memory that they can't run out. What is not touched is free.
 constexpr std::int64_t kCardGib = 512;
 // Each of the two runs gets half of the time: with the plan it takes about as long as without.
@@ -47,6 +48,21 @@ SmallPlan keep_whole(const Plan& plan) {
     if (plan::accumulates(change)) whole.first.group = *model::find_integer(change, "micro_batch");
   }
   return whole;
+}
+
+// A loss that picks so many pixels of a batch, however many there are, picks all of few: whether it is the same over
+// parts of a batch would not be seen. Tiles are of an image's own size.
+bool takes_few_pixels(const Plan& plan) {
+  return std::ranges::none_of(plan.changes, [](const Change& change) {
+    return plan::accumulates(change) || change.technique == "split_forward" || change.technique == "tiles";
+  });
+}
+
+std::vector<std::string> kept_of(const facts::TrainingRecord& record) {
+  std::vector<std::string> kept;
+  if (record.texts_kept > 0) kept.push_back(fmt::format("{} tokens of each text", record.texts_kept));
+  if (!record.images_kept.empty()) kept.push_back(record.images_kept + " pixels of each image");
+  return kept;
 }
 
 // Records what an evaluation puts out too, for a plan that touches one.
@@ -89,6 +105,7 @@ SmallPlan shrink(const Plan& plan) {
   SmallPlan small{plan, {}};
   small.first.samples = kSamplesWithoutMicroBatches;
   small.first.tokens = kTokens;
+  small.first.side = takes_few_pixels(plan) ? kSide : 0;
   for (Change& change : small.plan.changes) {
     if (change.technique == "split_forward") {
       const auto parts = std::min(model::find_integer(change, "parts").value_or(1), kMostMicroBatches);
@@ -141,7 +158,7 @@ Result<Verifier::Attempt> Verifier::run(const job::RunRequest& request) {
   untested_ = outcome->result.untested;
   Attempt attempt;
   attempt.record = outcome->facts->training;
-  attempt.texts_kept = attempt.record.texts_kept;
+  attempt.kept = kept_of(attempt.record);
   if (!outcome->result.plan_refused.empty()) {
     attempt.refused = true;
     attempt.obstacle = outcome->result.plan_refused.front();
@@ -226,7 +243,7 @@ Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan
 }
 
 void Verifier::note(const Attempt& attempt) {
-  texts_kept_ = std::max(texts_kept_, attempt.texts_kept);
+  if (!attempt.kept.empty()) kept_ = attempt.kept;
   may_help_whole_ |= attempt.may_help_whole;
 }
 
@@ -234,15 +251,16 @@ Result<Verified> Verifier::compare(const Plan& plan, double seconds, const std::
   started_ns_ = clock_.now_ns();
   seconds_ = seconds;
   SmallPlan sizes = with_outputs(shrink(plan), plan);
-  texts_kept_ = 0;
+  kept_.clear();
   auto small = compare_once(sizes, plan, say);
-  if (texts_kept_ > 0) {
+  if (!kept_.empty()) {
     if (small && !may_help_whole_) {
-      small->equivalence.text += fmt::format(" (over {} tokens of each text)", texts_kept_);
+      small->equivalence.text += fmt::format(" (over {})", fmt::join(kept_, ", "));
       return small;
     }
     if (!small || small->refused) return small;
-    sizes.first.tokens = 0;  // it may be their length that the script does not work with
+    // It may be their length, or their size, that the script does not work with.
+    sizes.first.tokens = sizes.first.side = 0;
     small = compare_once(sizes, plan, say);
   }
   if (!small || !may_help_whole_ || small->refused) return small;

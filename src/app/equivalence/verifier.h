@@ -1,7 +1,7 @@
 // Runs a job's first optimizer steps with and without a plan, values computed, and compares them.
 //
 //   small   batches of a few samples: two in each micro-batch of the plan, at most four micro-batches; of texts every
-//           n-th token, or all where the script does not work with so few
+//           n-th token and of images every n-th row and column, or all where the script does not work with so few
 //   whole   as the script and the plan have them, where the small ones could not be laid side by side: a trainer that
 //           makes its batches itself
 #ifndef VRAMFIT_APP_EQUIVALENCE_VERIFIER_H
@@ -62,8 +62,8 @@ class Verifier {
     facts::TrainingRecord record;
     std::string obstacle;
     bool refused = false;
-    bool may_help_whole = false;  // what it failed over, whole batches may not
-    std::int64_t texts_kept = 0;  // tokens of each text; 0: all
+    bool may_help_whole = false;    // what it failed over, whole batches may not
+    std::vector<std::string> kept;  // of what was not taken whole: "16 tokens of each text"
   };
   struct BegunWith {
     model::Plan plan;  // the small one
@@ -85,8 +85,8 @@ class Verifier {
   const base::Clock& clock_;
   std::int64_t started_ns_ = 0;
   double seconds_ = 0;
-  bool may_help_whole_ = false;  // what the last comparison failed over, whole batches may not
-  std::int64_t texts_kept_ = 0;  // tokens of each text in the last runs; 0: all
+  bool may_help_whole_ = false;    // what the last comparison failed over, whole batches may not
+  std::vector<std::string> kept_;  // of what the last runs did not take whole
   std::vector<std::pair<job::FirstSteps, Attempt>> as_is_;
   std::optional<job::RunRequest> begun_;  // of the job as it is
   std::optional<BegunWith> begun_with_;

@@ -36,15 +36,21 @@ class FakeVerifyRunner final : public job::Runner {
     outcome.result.interrupted = is_interrupted;
     outcome.result.wall_seconds = 3;
     if (request.plan && !refusal.empty()) outcome.result.plan_refused = {refusal};
-    if (request.plan ? fails_with_plan : fails) {
+    const bool is_cut = is_too_small_a_cut && request.first_steps->side > 0;
+    if (is_cut || (request.plan ? fails_with_plan : fails)) {
       outcome.result.exit_code = 1;
       outcome.result.error = model::ScriptError{};
       outcome.result.error->type = "ValueError";
       outcome.result.error->message = "too small";
+      if (is_cut) outcome.facts = facts::gather({recording_of_cut_images()});
       return outcome;
     }
     const bool reads_otherwise = request.plan && request.first_steps->samples > 0 && is_a_trainers;
-    add_notes(outcome, reads_otherwise ? 3.0 : request.plan ? update : 1.0, reads_otherwise ? 4 : 8);
+    add_notes(outcome, request.first_steps->side > 0,
+              reads_otherwise ? 3.0
+              : request.plan  ? update
+                              : 1.0,
+              reads_otherwise ? 4 : 8);
     return outcome;
   }
 
@@ -59,12 +65,20 @@ class FakeVerifyRunner final : public job::Runner {
   int begun = 0;
   double update = 1;
   bool times_out = false, is_interrupted = false, fails = false, fails_with_plan = false;
-  bool is_a_trainers = false;  // with a plan it gets other samples, unless it gets all
+  bool is_too_small_a_cut = false;  // fewer pixels than it takes
+  bool is_a_trainers = false;       // with a plan it gets other samples, unless it gets all
   std::string refusal;
 
  private:
-  static void add_notes(job::RunOutcome& outcome, double update, int samples) {
-    std::vector<model::Recording> recordings(1);
+  static model::Recording recording_of_cut_images() {
+    model::Recording recording;
+    ingest::testing::add_note(recording, {{"kind", "images_cut"}, {"height", 128}, {"width", 256}});
+    return recording;
+  }
+
+  static void add_notes(job::RunOutcome& outcome, bool is_cut, double update, int samples) {
+    std::vector<model::Recording> recordings;
+    recordings.push_back(is_cut ? recording_of_cut_images() : model::Recording{});
     const auto add = [&](const nlohmann::json& fields) { ingest::testing::add_note(recordings[0], fields); };
     for (int step = 1; step <= 4; ++step) {
       add({{"kind", "training_step"}, {"optimizer", 0}, {"step", step}, {"samples", samples * step}});
@@ -114,9 +128,37 @@ TEST_F(VerifierTest, two_small_runs_with_values_and_plenty_of_memory) {
   EXPECT_EQ(runner_.plans[0].changes, micro_batch_of(2, 4).changes);
 }
 
+model::Plan checkpoint() { return {"checkpoint", {{"checkpoint", {{"keep", std::string("products")}}}}}; }
+
+TEST_F(VerifierTest, few_pixels_of_each_image_are_compared_and_told) {
+  const auto found = compare(checkpoint());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.sameness, Sameness::kEqual);
+  EXPECT_TRUE(found->equivalence.text.ends_with("(over 128 x 256 pixels of each image)")) << found->equivalence.text;
+  EXPECT_EQ(runner_.requests.size(), 2U);
+}
+
+TEST_F(VerifierTest, a_network_that_takes_one_size_alone_gets_whole_images) {
+  runner_.is_too_small_a_cut = true;
+  const auto found = compare(checkpoint());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->equivalence.sameness, Sameness::kEqual) << found->equivalence.text;
+  EXPECT_FALSE(found->equivalence.text.contains("pixels")) << found->equivalence.text;
+  ASSERT_EQ(runner_.requests.size(), 3U);
+  EXPECT_EQ(runner_.requests.back().first_steps->side, 0);
+  EXPECT_EQ(runner_.requests.back().first_steps->samples, 2) << "still few of them";
+}
+
+TEST_F(VerifierTest, parts_of_a_batch_and_tiles_are_compared_over_whole_images) {
+  ASSERT_TRUE(compare(micro_batch_of(16, 8)));
+  ASSERT_TRUE(compare({"tiles", {{"tiles", {{"per_side", std::int64_t{4}}}}}}));
+  ASSERT_TRUE(compare({"parts", {{"split_forward", {{"parts", std::int64_t{4}}}}}}));
+  for (const job::RunRequest& request : runner_.requests) EXPECT_EQ(request.first_steps->side, 0);
+}
+
 TEST_F(VerifierTest, a_plan_for_an_evaluation_waits_for_its_outputs) {
   ASSERT_TRUE(compare({"half", {{"half_evaluation", {{"dtype", std::string("float16")}}}}}));
-  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 2, 0, 0, 3, 16}));
+  EXPECT_EQ(runner_.requests[0].first_steps, (job::FirstSteps{4, 2, 0, 0, 3, 16, 128}));
 }
 
 TEST_F(VerifierTest, the_job_as_it_is_runs_once_for_plans_of_one_size) {
@@ -235,9 +277,10 @@ TEST_F(VerifierTest, what_is_meant_to_train_otherwise_has_to_train_numbers) {
   runner_.update = 4;
   EXPECT_EQ(compare(smaller)->equivalence.text,
             "not compared: it is meant to train otherwise: inputs of another size; 4 steps with it move the weights, "
-            "and no number is infinite or NaN");
+            "and no number is infinite or NaN (over 128 x 256 pixels of each image)");
   runner_.update = 0;
-  EXPECT_EQ(compare(smaller)->equivalence.text, "trains something else: no weight moves in 4 steps");
+  EXPECT_EQ(compare(smaller)->equivalence.text,
+            "trains something else: no weight moves in 4 steps (over 128 x 256 pixels of each image)");
   runner_.fails_with_plan = true;
   EXPECT_EQ(compare(smaller)->equivalence.text,
             "not compared: it is meant to train otherwise: inputs of another size; with the plan, values "
@@ -253,7 +296,7 @@ TEST_F(VerifierTest, an_interrupt_ends_it) {
 
 TEST_F(VerifierTest, without_micro_batches_two_samples_are_enough) {
   ASSERT_TRUE(compare({"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}}));
-  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 2, 0, 0, 0, 16}));
+  EXPECT_EQ(runner_.requests[1].first_steps, (job::FirstSteps{4, 2, 0, 0, 0, 16, 128}));
 }
 
 TEST_F(VerifierTest, without_a_plan_of_parts_batch_norms_get_as_many) {

@@ -37,6 +37,13 @@ class TextsCut(Note, kind="texts_cut"):
     kept: int
 
 
+class ImagesCut(Note, kind="images_cut"):
+    """Images, and label maps of their size, are compared by every n-th row and column."""
+
+    height: int  # that is left, in pixels
+    width: int
+
+
 class TrainingEnd(Note, kind="training_end"):
     """The steps to compare are over."""
 
