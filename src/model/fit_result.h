@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/equivalence.h"
+#include "model/patch.h"
 #include "model/plan.h"
 #include "model/run_result.h"
 
@@ -56,6 +57,7 @@ struct PlanRow {
   std::string reason;                      // why it is not the answer; empty for the winner
   double wall_seconds = 0;                 // of the run
   std::optional<Equivalence> equivalence;  // absent: nobody asked, as of plans that are not the best
+  std::optional<Patch> patch;              // it in the script's own source; absent: no run made it
 };
 
 // The thing in the script itself that makes it run out.

@@ -52,6 +52,15 @@ ordered_json predicted_json(const model::PlanRow& row) {
   return predicted;
 }
 
+// A plan in the script's own source.
+ordered_json source_json(const model::Patch& patch) {
+  std::string diff;
+  for (const model::PatchedFile& file : patch.files) diff += file.diff;
+  ordered_json left = ordered_json::array();
+  for (const model::UnpatchedTechnique& one : patch.left) left.push_back({{"id", one.id}, {"reason", one.reason}});
+  return {{"root", patch.root}, {"diff", diff}, {"done", patch.done}, {"left", std::move(left)}};
+}
+
 ordered_json plan_json(const model::PlanRow& row) {
   ordered_json proven = nullptr;
   if (row.proven) {
@@ -72,7 +81,8 @@ ordered_json plan_json(const model::PlanRow& row) {
           {"effect", row.effect},
           {"consequences", row.consequences},
           {"reason", or_null(row.reason)},
-          {"equivalence", row.equivalence ? equivalence_json(*row.equivalence) : ordered_json(nullptr)}};
+          {"equivalence", row.equivalence ? equivalence_json(*row.equivalence) : ordered_json(nullptr)},
+          {"source", row.patch ? source_json(*row.patch) : ordered_json(nullptr)}};
 }
 
 ordered_json plans_json(const std::vector<model::PlanRow>& rows) {

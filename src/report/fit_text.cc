@@ -134,6 +134,7 @@ std::string fit_to_text(const FitResult& result, const TextOptions& options) {
   add_cause(text, result);
   add_plans(text, result, tells_all);
   add_consequences(text, result);
+  add_source(text, result, options.verbose);
   if (tells_all) {
     add_losers(text, result, options.verbose);
     add_techniques(text, result);

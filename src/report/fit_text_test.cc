@@ -325,6 +325,61 @@ TEST(FitText, an_answer_with_everything_to_tell_fits_one_screen) {
   EXPECT_GT(lines_of(fit_to_text(result, {.verbose = true, .color = false})).size(), 40U);
 }
 
+// A diff as `vramfit patch` makes it: a helper in place of nothing, and lines that change.
+model::Patch patch_of_two() {
+  const std::string diff =
+      "--- a/train.py\n+++ b/train.py\n@@ -1,5 +1,16 @@\n import torch\n+\n+import functools\n+\n"
+      "+def run_again(model, names):\n+    one\n+    two\n+    three\n+    four\n+\n model = Net().cuda()\n"
+      "+run_again(model, ['stage3'])\n optimizer = SGD(model.parameters())\n-optimizer.step()\n+released.step()\n";
+  return {"/data", {{"/data/train.py", "", "", diff}}, {"checkpoint", "release_gradients"}, {}};
+}
+
+TEST(FitText, the_plan_is_shown_in_the_scripts_own_source) {
+  FitResult result = found();
+  EXPECT_FALSE(fit_to_text(result, {}).contains("own source")) << "no run made one";
+  result.plans[0].patch = patch_of_two();
+  const std::string text = fit_to_text(result, {});
+  EXPECT_TRUE(
+      text.contains("\nThe best plan in your own source (vramfit patch: the whole diff)\n"
+                    "  train.py\n"
+                    "    +def run_again(model, names): ... 9 lines\n"
+                    "    +run_again(model, ['stage3'])\n"
+                    "    -optimizer.step()\n"
+                    "    +released.step()\n"))
+      << text;
+  EXPECT_TRUE(fit_to_text(result, {.verbose = true}).contains("    +    four\n")) << "-v shows the helper too";
+}
+
+TEST(FitText, what_no_diff_can_say_stays_with_the_plan_by_name) {
+  FitResult result = found();
+  result.plans[0].patch = patch_of_two();
+  result.plans[0].patch->left = {{"tiles", "they replace what PyTorch itself does"}};
+  EXPECT_TRUE(
+      fit_to_text(result, {}).contains("  - tiles stays with the plan file: they replace what PyTorch itself does\n"));
+  result.plans[0].patch = model::Patch{"/data", {}, {}, {{"tiles", "no"}}};
+  EXPECT_TRUE(fit_to_text(result, {}).contains("\nNot as a diff of your own source\n  - tiles stays"));
+}
+
+TEST(FitText, of_a_long_diff_an_answer_shows_its_first_lines) {
+  FitResult result = found();
+  std::string diff = "--- a/train.py\n+++ b/train.py\n@@ -1,20 +1,20 @@\n";
+  for (int line = 0; line < 20; ++line) diff += "-old" + std::to_string(line) + "\n+new" + std::to_string(line) + "\n";
+  result.plans[0].patch = model::Patch{"/data", {{"/data/train.py", "", "", diff}}, {"autocast"}, {}};
+  const std::string text = fit_to_text(result, {});
+  EXPECT_TRUE(text.contains("    +new5\n    and 28 lines more\n")) << text;
+  EXPECT_TRUE(fit_to_text(result, {.verbose = true}).contains("    +new19\n"));
+}
+
+TEST(FitJson, has_the_diff_of_a_plan) {
+  FitResult result = found();
+  result.plans[0].patch = patch_of_two();
+  const auto plans = nlohmann::json::parse(fit_to_json(result, "0.1"))["fit"]["plans"];
+  EXPECT_EQ(plans[0]["source"]["root"], "/data");
+  EXPECT_TRUE(plans[0]["source"]["diff"].get<std::string>().contains("+released.step()"));
+  EXPECT_TRUE(plans[1]["source"].is_null());
+  EXPECT_EQ(violations_of(result), std::vector<std::string>{});
+}
+
 TEST(FitText, a_plan_that_was_proven_before_an_interrupt_is_said_to_be_the_best_so_far) {
   FitResult result = found();
   result.was_interrupted = true;

@@ -53,6 +53,7 @@ void BestPlanCheck::confirm_best(bool is_compared) {
   request.steps = "auto";
   request.span = fit_.span.of_answer();
   request.span_alone = fit_.trials_coast();
+  request.patch = true;
   RunProver prover(std::move(request), {}, folder_, fit_.runner);
   if (const auto steps = fit_.whole_steps()) prover.expect_steps(*steps);
   const double expected = kWholeRunFactor * (fit_.result.free_run->wall_seconds + fit_.span.answer_seconds());
@@ -72,6 +73,7 @@ void BestPlanCheck::confirm_best(bool is_compared) {
     if (proof->outcome == plan::Outcome::kFits) {
       best.proven = raised(best.proven.value_or(model::Peaks{}), *proof);
       best.retries = proof->retries;
+      best.patch = proof->patch;
       return;
     }
     proofs_.overrule(best.plan, *proof);

@@ -92,6 +92,7 @@ job::RunRequest FitContext::trial_request() const {
   trial.span = span.of_trials();
   trial.span_alone = true;
   if (trials_coast()) trial.steps = "auto";
+  trial.patch = trials_coast();  // else the run that confirms the best plan makes its patch
   // A plan that makes the script hang must not take the whole budget. What others of this machine do must not make
   // it look as if it did.
   if (trial.timeout_seconds) return trial;

@@ -92,6 +92,7 @@ PlanRow row_of(const plan::PlanTrial& trial, Bytes limit) {
   row.consequences = trial.consequences;
   row.reason = why_unproven(trial.proof);
   row.wall_seconds = trial.proof.wall_seconds;
+  row.patch = trial.proof.patch;
   return row;
 }
 

@@ -103,6 +103,7 @@ plan::Proof judge(const job::RunOutcome& outcome, const model::Plan& plan, const
   proof.phase = result.oom ? result.oom->phase : result.peak_phase;
   proof.tried = result.oom ? result.oom->tried : base::Bytes(0);
   proof.wall_seconds = result.wall_seconds;
+  proof.patch = outcome.patch;
   proof.refused = ids_of(outcome.facts->told.plan_refused);
   add_peaks(result, proof);
   if (!proof.refused.empty()) {

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/patch.h"
 #include "plan/search/candidate.h"
 
 namespace vramfit::plan {
@@ -44,6 +45,7 @@ struct Proof {
   std::string detail;                // why it was refused, failed or is a close call; the script's line that ran out
   std::vector<std::string> refused;  // change ids
   double wall_seconds = 0;
+  std::optional<model::Patch> patch;  // the plan in the script's own source, where the run made it
 };
 
 // Whether a plan fits with nothing to spare: PyTorch emptied its cache to go on, or 98 % of the card were in use.

@@ -16,6 +16,9 @@ void add_losers(std::string& text, const model::FitResult& result, bool verbose)
 void add_front(std::string& text, const model::FitResult& result);
 void add_techniques(std::string& text, const model::FitResult& result);
 
+// The best plan as lines of the script's own source (source.cc); all of them where `verbose`.
+void add_source(std::string& text, const model::FitResult& result, bool verbose);
+
 // What is said of what no plan changes, and of other cards (machines.cc).
 void add_floor(std::string& text, const model::FitResult& result);
 void add_advice(std::string& text, const model::FitResult& result);
