@@ -1,0 +1,77 @@
+"""Changes of the model: before its optimizer is made, or around each call of it."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+from vramfit.contract import plans
+from vramfit.patch import helpers
+from vramfit.patch.editing import Editing
+from vramfit.patch.places import Line, Place
+from vramfit.patch.source import Source
+from vramfit.patch.source_tree import Unpatchable
+
+
+def checkpoint(editing: Editing, options: plans.Checkpoint) -> None:
+    wanted = options.modules
+    if options.keep:
+        raise Unpatchable("results that are kept go by PyTorch's selective checkpointing, which takes more than a line")
+    if other := [name for name in wanted if "/" in name]:
+        raise Unpatchable(f"{other[0]} is of a second model")
+    listed = "[" + ", ".join(json.dumps(one, ensure_ascii=False) for one in wanted) + "]"
+    source = _change_model(editing, wanted, f"run_again_in_backward({{}}, {listed})")
+    names = ("run_again_in_backward", "checkpointed", "keeps_statistics")
+    editing.add_helper(source, helpers.RUN_AGAIN, names, helpers.RUN_AGAIN_IMPORTS)
+
+
+def prune(editing: Editing, options: plans.Prune) -> None:
+    sides = ", ".join(str(side) for side in options.sample)
+    source = _change_model(editing, [], f"take_channels_out({{}}, {options.share}, ({sides},))")
+    editing.add_helper(source, helpers.FEWER_CHANNELS, helpers.FEWER_CHANNELS_NAMES, ("from typing import Any",))
+
+
+def sparse_embeddings(editing: Editing, options: plans.SparseEmbeddings) -> None:
+    if options.optimizer:
+        raise Unpatchable(
+            "a second optimizer takes the part of the script's in each of its steps: it stays with the plan"
+        )
+    source = _change_model(editing, [], "use_sparse_gradients({})")
+    editing.add_helper(source, helpers.SPARSE_GRADIENTS, ("use_sparse_gradients",))
+
+
+def _change_model(editing: Editing, modules: list[str], call: str) -> Source:
+    """Puts a call with the model that has these modules before the line that makes its optimizer."""
+    if not editing.places.optimizers:
+        raise Unpatchable("no optimizer was made, before which the model would be changed")
+    found = next(iter(editing.places.optimizers.values()))
+    if found.times > 1:
+        raise Unpatchable("the optimizer is made several times")
+    for name, depth, has in found.models:
+        if has.issuperset(modules):
+            source, line = _line_at(editing, found.made, depth)
+            source.insert_before(source.statement_at(line.span), call.format(name))
+            return source
+    which = "the model with these modules" if modules else "the model"
+    raise Unpatchable(f"where the optimizer is made, no name of the script's holds {which}")
+
+
+def _line_at(editing: Editing, place: Place, depth: int) -> tuple[Source, Line]:
+    line = place.stack[-1 - depth]
+    return editing.source(line), line
+
+
+def offload_activations(editing: Editing, options: plans.OffloadActivations) -> None:
+    if options.modules:
+        raise Unpatchable("of single modules it needs a line around each call of them")
+    least = options.at_least
+    forwards = {place.key(): place for pair in editing.places.regions.values() for place in pair[0]}
+    if not forwards:
+        raise Unpatchable("no forward pass was seen")
+    for place in forwards.values():
+        source, call = editing.call(place, "the model is called")
+        statement = source.statement_of(call)
+        if not isinstance(call.func, (ast.Name, ast.Attribute)):
+            raise Unpatchable(f"{source.place(call)} calls a model without a name")
+        editing.add_helper(source, helpers.SAVED_ON_HOST, ("saved_on_host",))
+        source.wrap(statement, statement, f"with saved_on_host({source.text_of(call.func)}, {least}):")
