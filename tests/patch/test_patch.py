@@ -28,6 +28,10 @@ BF16 = {"id": "autocast", "dtype": "bfloat16", "scaler": False}
 ONE_OUTPUT = 8 * 4 * 96 * 96 * 4
 
 
+def keeping_products(*modules: str) -> dict[str, Any]:
+    return {"id": "checkpoint", "modules": list(modules), "keep": "products"}
+
+
 @dataclass
 class Case:
     folder: str
@@ -39,7 +43,7 @@ class Case:
     needs: str = ""  # a package
 
     def __str__(self) -> str:
-        return "-".join([self.folder, *(one["id"] for one in self.techniques)])
+        return "-".join([self.folder, *(one.get("keep", "") + one["id"] for one in self.techniques)])
 
 
 CASES = [
@@ -66,6 +70,9 @@ CASES = [
     ),
     Case("evaluation", [{"id": "no_grad_validation"}, {"id": "gather_on_cpu"}], script="test.py", less=ONE_OUTPUT),
     Case("pair", [BF16, {"id": "optimizer", "options": {"foreach": False}}], tolerance=1e-2),
+    Case("trainer", [keeping_products("blocks.0", "blocks.1", "blocks.2")]),
+    Case("resumed", [keeping_products("1", "2")]),
+    Case("resumed", [{"id": "checkpoint", "modules": ["1", "2"]}]),
     Case("rows", [{"id": "sparse_embeddings"}]),
     Case("tabs", [{"id": "optimizer", "options": {"foreach": False}}, {**MICRO, "micro_batch": 64}], ["micro_batch"]),
 ]

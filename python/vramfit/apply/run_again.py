@@ -98,14 +98,15 @@ def _watches_ranks(torch: Any, technique: str) -> AbstractContextManager[Any]:
 
 
 # Operators of `torch.ops.aten` that multiply two matrices or convolve. Batched products are mostly those within
-# attention, whose results are large for the work that they take; src/liveness/lifetimes.cc counts the same.
-_PRODUCTS = ("mm", "addmm", of_operators.scaled_product.name, "convolution")
+# attention, whose results are large for the work that they take; src/liveness/lifetimes.cc counts the same, and a
+# patched source keeps the same (python/vramfit/patch/helpers.py).
+PRODUCTS = ("mm", "addmm", of_operators.scaled_product.name, "convolution")
 
 
 def _kept_products(torch: Any) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """Contexts for the first run, which stores products, and for the second, which takes them."""
     aten = torch.ops.aten
-    kept = [getattr(aten, name).default for name in _PRODUCTS if hasattr(aten, name)]
+    kept = [getattr(aten, name).default for name in PRODUCTS if hasattr(aten, name)]
     return torch.utils.checkpoint.create_selective_checkpoint_contexts(kept)
 
 

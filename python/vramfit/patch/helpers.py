@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 
 from vramfit.apply import fewer_channels
+from vramfit.apply.run_again import PRODUCTS
 from vramfit.private import torch_pruning as of_pruning
 
 MICRO_BATCHES = '''
@@ -47,10 +48,10 @@ def part_of(batch, begin, end):
 micro_batches = MicroBatches()
 '''
 
-RUN_AGAIN = '''
+_RUN_AGAIN = '''
 
 def run_again_in_backward(model, names):
-    """These modules keep no activations: their forward runs again when the backward pass needs them."""
+    """ABOUT"""
     for name in names:
         module = model.get_submodule(name)
         module.forward = functools.partial(checkpointed, module, module.forward)
@@ -61,9 +62,9 @@ def checkpointed(module, forward, *args, **kwargs):
         return forward(*args, **kwargs)
 
     def contexts():
-        return contextlib.nullcontext(), keeps_statistics(module)
+        CONTEXTS
 
-    return checkpoint(forward, *args, use_reentrant=False, context_fn=contexts, **kwargs)
+    return {torch}.utils.checkpoint.checkpoint(forward, *args, use_reentrant=False, context_fn=contexts, **kwargs)
 
 
 @contextlib.contextmanager
@@ -80,7 +81,33 @@ def keeps_statistics(module):
         for norm, name, buffer in kept:
             setattr(norm, name, buffer)
 '''
-RUN_AGAIN_IMPORTS = ("import contextlib", "import functools", "from torch.utils.checkpoint import checkpoint")
+RUN_AGAIN = _RUN_AGAIN.replace(
+    "ABOUT", "These modules keep no activations: their forward runs again when the backward pass needs them."
+).replace("CONTEXTS", "return contextlib.nullcontext(), keeps_statistics(module)")
+RUN_AGAIN_NAMES = ("run_again_in_backward", "checkpointed", "keeps_statistics")
+# Not `from torch.utils.checkpoint import checkpoint`: what scripts load is often called so.
+RUN_AGAIN_IMPORTS = ("import contextlib", "import functools", "import torch.utils.checkpoint")
+
+# The same with PyTorch's selective checkpointing.
+_PRODUCTS = "".join(f"    {{torch}}.ops.aten.{name}.default,\n" for name in PRODUCTS)
+KEEPS_PRODUCTS = (
+    f"\n# Their results are kept: they take the longest to work out.\nkept_products = [\n{_PRODUCTS}]\n"
+    + _RUN_AGAIN.replace(
+        "ABOUT", "These modules keep results of products alone: the rest of their forward runs again in backward."
+    ).replace(
+        "CONTEXTS",
+        "storing, taking = {torch}.utils.checkpoint.create_selective_checkpoint_contexts(kept_products)\n"
+        "        return storing, both(keeps_statistics(module), taking)",
+    )
+    + """
+
+@contextlib.contextmanager
+def both(first, second):
+    with first, second:
+        yield
+"""
+)
+KEEPS_PRODUCTS_NAMES = (*RUN_AGAIN_NAMES, "kept_products", "both")
 
 SAVED_ON_HOST = '''
 

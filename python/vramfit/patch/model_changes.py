@@ -15,14 +15,14 @@ from vramfit.patch.source_tree import Unpatchable
 
 def checkpoint(editing: Editing, options: plans.Checkpoint) -> None:
     wanted = options.modules
-    if options.keep:
-        raise Unpatchable("results that are kept go by PyTorch's selective checkpointing, which takes more than a line")
     if other := [name for name in wanted if "/" in name]:
         raise Unpatchable(f"{other[0]} is of a second model")
     listed = "[" + ", ".join(json.dumps(one, ensure_ascii=False) for one in wanted) + "]"
     source = _change_model(editing, wanted, f"run_again_in_backward({{}}, {listed})")
-    names = ("run_again_in_backward", "checkpointed", "keeps_statistics")
-    editing.add_helper(source, helpers.RUN_AGAIN, names, helpers.RUN_AGAIN_IMPORTS)
+    text, names = helpers.RUN_AGAIN, helpers.RUN_AGAIN_NAMES
+    if options.keep == "products":
+        text, names = helpers.KEEPS_PRODUCTS, helpers.KEEPS_PRODUCTS_NAMES
+    editing.add_helper(source, text, names, helpers.RUN_AGAIN_IMPORTS)
 
 
 def prune(editing: Editing, options: plans.Prune) -> None:
