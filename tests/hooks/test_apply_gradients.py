@@ -59,6 +59,17 @@ def test_released_gradients_train_to_the_same_bits(job: Job, optimizer: str) -> 
     assert not finished.of_kind("plan_refused") and not finished.of_kind("hook_failed")
 
 
+def test_parameters_that_are_not_trained_yet_are_left_to_the_step(job: Job) -> None:
+    """Fine-tuning gives the optimizer all of them, and trains some from a later step on."""
+    frozen = "AdamW(model[0].requires_grad_(False) and model.parameters(), lr=0.01)"
+    script = released(frozen, after="schedule.step(); model[0].requires_grad_(step > 0)")
+    plain = job.run(script).output()
+    finished = job.run(script, RELEASE)
+    assert plain["kept"] == [2, 2, 4, 4]
+    assert finished.output() == {"values": plain["values"], "kept": [0, 0, 2, 2]}
+    assert not finished.of_kind("plan_refused") and not finished.of_kind("hook_failed")
+
+
 NO_BITSANDBYTES = "bitsandbytes is not in this environment"
 EIGHT_BIT = {"id": "optimizer", "name": "bitsandbytes.optim.AdamW8bit"}
 

@@ -88,7 +88,7 @@ class ReleaseGradients:
         if not isinstance(parameter, self._torch.nn.Parameter) or not parameter.is_leaf:
             self.refuse("the optimizer has tensors that are no parameters: reads of their gradients are not seen")
             return
-        if other is None:
+        if other is None and parameter.requires_grad:  # one that is not trained yet is left to the script's step
             self._hook_gradient(parameter)
         self._owners[id(parameter)] = (weakref.ref(parameter), owner)
 
