@@ -71,6 +71,7 @@ CASES = [
     Case("evaluation", [{"id": "no_grad_validation"}, {"id": "gather_on_cpu"}], script="test.py", less=ONE_OUTPUT),
     Case("pair", [BF16, {"id": "optimizer", "options": {"foreach": False}}], tolerance=1e-2),
     Case("trainer", [keeping_products("blocks.0", "blocks.1", "blocks.2")]),
+    Case("experiment", [keeping_products("1.0", "1.1"), {"id": "optimizer", "options": {"foreach": False}}]),
     Case("resumed", [keeping_products("1", "2")]),
     Case("resumed", [{"id": "checkpoint", "modules": ["1", "2"]}]),
     Case("rows", [{"id": "sparse_embeddings"}]),

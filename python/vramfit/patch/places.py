@@ -127,7 +127,20 @@ def names_of(value: Any, frame: FrameType, most: int = 8) -> list[str]:
     for name, held in scope.items():
         if held is value:
             found.append(name)
-        elif frames.is_script_object(held):
-            found += [f"{name}.{inner}" for inner, own in list(vars(held).items()) if own is value]
+        else:
+            found += [f"{name}.{inner}" for inner, own in attributes_of(held).items() if own is value]
     scope.clear()
     return [name for name in found if not name.startswith("__")][:most]
+
+
+def attributes_of(held: Any) -> dict[str, Any]:
+    """What an object of the script's own calls things that it, its class or PyTorch holds for it."""
+    if not frames.is_script_object(held):
+        return {}
+    found: dict[str, Any] = {}
+    for kind in reversed(type(held).__mro__):
+        found.update(vars(kind))
+    found.update(vars(held))
+    if isinstance(held, sys.modules["torch"].nn.Module):
+        found.update(held.named_children())
+    return found

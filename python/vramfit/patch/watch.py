@@ -17,7 +17,7 @@ from vramfit.base.recorder import TRAIN
 from vramfit.observe import loaders, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
-from vramfit.patch.places import LoaderPlace, OptimizerPlace, here, names_of, places
+from vramfit.patch.places import LoaderPlace, OptimizerPlace, attributes_of, here, names_of, places
 from vramfit.steer import gathering
 
 _LOOKED_AT = 3  # batches of a pass
@@ -255,8 +255,8 @@ def _models_around(parameters: set[int]) -> list[tuple[str, int, frozenset[str]]
         if frames.is_script(frame.f_code):
             scope = {**frame.f_globals, **frames.variables(frame)}
             for name, held in scope.items():
-                inner = vars(held).items() if frames.is_script_object(held) else ()
-                for spelled, value in [(name, held), *((f"{name}.{own}", value) for own, value in list(inner))]:
+                inner = attributes_of(held).items()
+                for spelled, value in [(name, held), *((f"{name}.{own}", value) for own, value in inner)]:
                     if _is_model_of(value, parameters):
                         found.append((spelled, depth, frozenset(dict(value.named_modules()))))
             scope.clear()
