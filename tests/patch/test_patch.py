@@ -23,6 +23,7 @@ MEMORY_TOLERANCE = 0.03
 WEIGHT_TOLERANCE = 1e-4
 
 MICRO = {"id": "micro_batch", "micro_batch": 4, "accumulate": 2, "loaders": [0]}
+RELEASED = {"id": "release_gradients"}
 BF16 = {"id": "autocast", "dtype": "bfloat16", "scaler": False}
 # The output of tests/patch/scripts/evaluation: the plan moves it with the next batch, the patched script at once.
 ONE_OUTPUT = 8 * 4 * 96 * 96 * 4
@@ -51,9 +52,7 @@ CASES = [
     Case("functions", [{"id": "micro_batch", "micro_batch": 2, "loaders": [1]}, {"id": "empty_cache"}]),
     Case("functions", [BF16, {"id": "allocator", "conf": "expandable_segments:True"}], tolerance=1e-2),
     Case("trainer", [{**MICRO, "micro_batch": 2, "accumulate": 4}, {"id": "checkpoint", "modules": ["blocks.1"]}]),
-    Case(
-        "trainer", [{"id": "offload_activations", "at_least": 4096}, {"id": "release_gradients"}], ["release_gradients"]
-    ),
+    Case("trainer", [{"id": "offload_activations", "at_least": 4096}, RELEASED]),
     Case("script", [{"id": "checkpoint", "modules": ["0", "1", "3", "4"]}, {"id": "zero_grad_set_to_none"}]),
     Case("script", [{"id": "resize_input", "scale": 0.5}, {"id": "loader_options", "num_workers": 0}]),
     Case("script", [{"id": "optimizer", "name": "SGD", "options": {}}, {"id": "batch_size", "batch_size": 4}]),
@@ -71,8 +70,14 @@ CASES = [
     Case("evaluation", [{"id": "no_grad_validation"}, {"id": "gather_on_cpu"}], script="test.py", less=ONE_OUTPUT),
     Case("pair", [BF16, {"id": "optimizer", "options": {"foreach": False}}], tolerance=1e-2),
     Case("trainer", [keeping_products("blocks.0", "blocks.1", "blocks.2")]),
+    Case("resumed", [keeping_products("1", "2"), RELEASED]),
     Case("experiment", [keeping_products("1.0", "1.1"), {"id": "optimizer", "options": {"foreach": False}}]),
-    Case("resumed", [keeping_products("1", "2")]),
+    Case("resumed", [RELEASED, {"id": "optimizer", "options": {"foreach": False}}]),
+    Case(
+        "trainer",
+        [{"id": "optimizer", "name": "SGD", "options": {}}, RELEASED, {"id": "half_weights"}],
+        ["half_weights"],
+    ),
     Case("resumed", [{"id": "checkpoint", "modules": ["1", "2"]}]),
     Case("rows", [{"id": "sparse_embeddings"}]),
     Case("tabs", [{"id": "optimizer", "options": {"foreach": False}}, {**MICRO, "micro_batch": 64}], ["micro_batch"]),

@@ -19,6 +19,7 @@ from vramfit.patch.loops import change_batch_size, draw_through, loops_of
 from vramfit.patch.model_changes import checkpoint, offload_activations, prune, sparse_embeddings
 from vramfit.patch.optimizer_changes import optimizer, zero_grad_set_to_none
 from vramfit.patch.places import Line
+from vramfit.patch.released import release_gradients
 from vramfit.patch.source import Source
 from vramfit.patch.source_tree import Span, Unpatchable
 from vramfit.patch.step_changes import autocast, micro_batch
@@ -111,7 +112,6 @@ _WHY_NOT = MappingProxyType(
         "chunked_loss": "a loss in chunks takes a backward pass of its own",
         "split_forward": "each part of a batch runs again within the backward pass",
         "offload_optimizer": "the optimizer's state moves within each of its steps",
-        "release_gradients": "updates within the backward pass take hooks on every parameter",
         "half_evaluation": "weights and results change their type around each evaluation",
         "tiles": "an evaluation in tiles takes the network's layers apart",
         "int8_weights": "weights of 8 bits need layers of their own",
@@ -142,6 +142,7 @@ CHANGES: Mapping[str, Callable[[Editing, Any], None]] = MappingProxyType(
         "prune": prune,
         "sparse_embeddings": sparse_embeddings,
         "offload_activations": offload_activations,
+        "release_gradients": release_gradients,
         "optimizer": optimizer,
         "resize_input": resize_input,
         "no_grad_validation": no_grad_validation,

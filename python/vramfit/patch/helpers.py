@@ -84,7 +84,7 @@ def keeps_statistics(module):
 RUN_AGAIN = _RUN_AGAIN.replace(
     "ABOUT", "These modules keep no activations: their forward runs again when the backward pass needs them."
 ).replace("CONTEXTS", "return contextlib.nullcontext(), keeps_statistics(module)")
-RUN_AGAIN_NAMES = ("run_again_in_backward", "checkpointed", "keeps_statistics")
+RUN_AGAIN_NAMES: tuple[str, ...] = ("run_again_in_backward", "checkpointed", "keeps_statistics")
 # Not `from torch.utils.checkpoint import checkpoint`: what scripts load is often called so.
 RUN_AGAIN_IMPORTS = ("import contextlib", "import functools", "import torch.utils.checkpoint")
 
@@ -97,17 +97,17 @@ KEEPS_PRODUCTS = (
     ).replace(
         "CONTEXTS",
         "storing, taking = {torch}.utils.checkpoint.create_selective_checkpoint_contexts(kept_products)\n"
-        "        return storing, both(keeps_statistics(module), taking)",
+        "        return storing, enter_both(keeps_statistics(module), taking)",
     )
     + """
 
 @contextlib.contextmanager
-def both(first, second):
+def enter_both(first, second):
     with first, second:
         yield
 """
 )
-KEEPS_PRODUCTS_NAMES = (*RUN_AGAIN_NAMES, "kept_products", "both")
+KEEPS_PRODUCTS_NAMES = (*RUN_AGAIN_NAMES, "kept_products", "enter_both")
 
 SAVED_ON_HOST = '''
 
@@ -182,6 +182,34 @@ def use_sparse_gradients(model):
         is_bag = isinstance(layer, {torch}.nn.EmbeddingBag) and layer.mode != "max"
         if (is_bag or isinstance(layer, {torch}.nn.Embedding)) and not layer.scale_grad_by_freq:
             layer.sparse = True
+'''
+
+UPDATE_IN_BACKWARD = '''
+
+def update_in_backward(optimizer):
+    """Updates each parameter as soon as its gradient is there, and frees it: step() finds nothing left to do."""
+    step = inspect.unwrap(type(optimizer).step)  # without hooks, which are for the script's own step()
+    updated = set()  # since that one
+
+    def update(parameter):
+        if parameter in updated:
+            raise RuntimeError("a second backward pass before step(): gradients were freed, and do not add up")
+        groups = optimizer.param_groups
+        group = next(group for group in groups if any(one is parameter for one in group["params"]))
+        optimizer.param_groups = [{{**group, "params": [parameter]}}]
+        try:
+            with {torch}.no_grad():
+                step(optimizer)
+        finally:
+            optimizer.param_groups = groups
+        parameter.grad = None
+        updated.add(parameter)
+
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if parameter.requires_grad:
+                parameter.register_post_accumulate_grad_hook(update)
+    optimizer.register_step_post_hook(lambda *_: updated.clear())
 '''
 
 # What a plan itself does: it has the braces of Python, and names of its own.

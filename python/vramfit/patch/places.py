@@ -106,6 +106,7 @@ class Places:
         self.not_one_tensor: set[tuple[Any, ...]] = set()  # keys of places where a model returned anything else
         self.counted: list[str] = []  # what goes on with each batch beside the loop, and would with each part of one
         self.uneven_mean = False  # of a cross entropy over labels of which some are left out, or weigh more
+        self.stepped_on: set[str] = set()  # devices of parameters that an optimizer stepped
         self.gathered: tuple[str, str, bool] | None = None  # the list, the line that adds to it, whether tensors alone
         self.seen: dict[str, dict[tuple[Any, ...], Place]] = {}
 

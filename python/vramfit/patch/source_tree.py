@@ -132,6 +132,10 @@ class SourceTree:
                 return node
         return None
 
+    def is_called(self, node: ast.AST) -> bool:
+        around = self._parents[node][0]
+        return isinstance(around, ast.Call) and around.func is node
+
     def text_of(self, node: ast.AST) -> str:
         return ast.get_source_segment(self.text, node) or ""
 

@@ -173,6 +173,7 @@ def _on_backward(tensors: Any) -> None:
 
 def _on_step(optimizer: Any) -> None:
     places.add("step", here(sys._getframe(1)))
+    places.stepped_on.update(str(each.device) for group in optimizer.param_groups for each in group["params"])
     _state.last = "step"
 
 

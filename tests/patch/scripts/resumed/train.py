@@ -37,5 +37,5 @@ for epoch in range(2):
         optimizer.step()
         schedule.step()
     checkpoint["model"] = net.state_dict()
-print("weights", [round(float(p.double().abs().sum()), 6) for p in net.parameters()],
-      "buffers", [round(float(b.double().sum()), 6) for b in net.buffers()])
+print("weights", [float(p.double().abs().sum()) for p in net.parameters()],
+      "buffers", [float(b.double().sum()) for b in net.buffers()])
