@@ -219,6 +219,35 @@ def test_what_parts_of_a_batch_would_count_in_the_source_stays_with_the_plan(pro
     assert why in done.stderr
 
 
+TASK = """import torch
+from torch import nn
+
+
+class Task(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 8)).cuda()
+
+    def setup(self):
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+
+task = Task()
+task.setup()
+for _ in range(2):
+    task.net(torch.ones(4, 8).cuda()).sum().backward()
+    task.optimizer.step()
+    task.optimizer.zero_grad()
+"""
+
+
+def test_a_function_calls_the_model_by_its_own_names(product: Product) -> None:
+    """A name of the file holds it too in this run, and might not where the class is used from elsewhere."""
+    script = product.script(TASK)
+    made = patch(product, script, write_plan(product.folder / "plan.json", [{"id": "checkpoint", "modules": ["0"]}]))
+    assert '+        run_again_in_backward(self.net, ["0"])' in made.stdout, made
+
+
 def test_a_plan_that_does_not_apply_is_refused(product: Product) -> None:
     folder = copy_of(product, Case("amp", []), "job")
     made = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [BF16]))

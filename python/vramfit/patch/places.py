@@ -121,10 +121,16 @@ class Places:
 places = process.own(Places)
 
 
+def scope_of(frame: FrameType) -> dict[str, Any]:
+    """A frame's own names, before those of its module. The caller clears it: nothing else holds what they hold."""
+    own = frames.variables(frame)
+    return own | {name: held for name, held in frame.f_globals.items() if name not in own}
+
+
 def names_of(value: Any, frame: FrameType, most: int = 8) -> list[str]:
     """How this frame can spell a value: its variables, and the attributes of its objects."""
     found: list[str] = []
-    scope = {**frame.f_globals, **frames.variables(frame)}
+    scope = scope_of(frame)
     for name, held in scope.items():
         if held is value:
             found.append(name)

@@ -17,7 +17,7 @@ from vramfit.base.recorder import TRAIN
 from vramfit.observe import loaders, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
-from vramfit.patch.places import LoaderPlace, OptimizerPlace, attributes_of, here, names_of, places
+from vramfit.patch.places import LoaderPlace, OptimizerPlace, attributes_of, here, names_of, places, scope_of
 from vramfit.steer import gathering
 
 _LOOKED_AT = 3  # batches of a pass
@@ -254,7 +254,7 @@ def _models_around(parameters: set[int]) -> list[tuple[str, int, frozenset[str]]
     depth = 0
     while frame is not None:
         if frames.is_script(frame.f_code):
-            scope = {**frame.f_globals, **frames.variables(frame)}
+            scope = scope_of(frame)
             for name, held in scope.items():
                 inner = attributes_of(held).items()
                 for spelled, value in [(name, held), *((f"{name}.{own}", value) for own, value in inner)]:
