@@ -89,6 +89,18 @@ ACCUMULATION_HABITS = [
         ),
     ),
     Habit(
+        "own accumulation of sums, scaled",
+        numbered_loop(
+            make=SGD + "scaler = torch.amp.GradScaler('cuda', init_scale=64.0)",
+            loader="loader = DataLoader(regression, batch_size=4)",
+            loss="loss = 0.02 * F.mse_loss(model(x), y, reduction='sum') / 3",
+            step="""
+            scaler.scale(loss).backward()
+            if not (index + 1) % 3:
+                scaler.step(optimizer); scaler.update(); optimizer.zero_grad(set_to_none=True)""",
+        ),
+    ),
+    Habit(
         "a rate that falls at the end of a pass",
         numbered_loop(
             step="""

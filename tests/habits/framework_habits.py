@@ -82,6 +82,8 @@ _LIGHTNING_MASKED = _LIGHTNING.replace(
         return ((self.net(x) - y).pow(2) * mask).sum() / mask.sum()""",
 )
 
+_LIGHTNING_SUM = _LIGHTNING.replace("F.mse_loss(self.net(x), y)", "0.02 * F.mse_loss(self.net(x), y, reduction='sum')")
+
 _LIGHTNING_MODULE = _LIGHTNING.replace(
     "class Task",
     """class Counting(nn.Module):
@@ -147,6 +149,16 @@ HABITS = [
     Habit("HF Trainer, a mean of its own", _of(_TRAINER_MEAN), "transformers"),
     Habit("HF Trainer, odd epochs", _of(_TRAINER, count=21), "transformers"),
     Habit("HF Trainer, bf16", _of(_TRAINER, more="bf16=True"), "transformers"),
+    Habit("HF Trainer, a sum", _of(_TRAINER_MEAN.replace("labels)", "labels, reduction='sum')")), "transformers"),
+    Habit(
+        "HF Trainer, a sum over all labels",
+        _of(
+            _TRAINER_MEAN.replace("labels)", "labels, reduction='sum') / num_items_in_batch").replace(
+                "labels, **more", "labels, num_items_in_batch, **more"
+            )
+        ),
+        "transformers",
+    ),
     Habit("Lightning", _of(_LIGHTNING), "lightning"),
     Habit("Lightning, odd epochs", _of(_LIGHTNING, count=21), "lightning"),
     Habit("Lightning, clipping", _of(_LIGHTNING, more="gradient_clip_val=0.3"), "lightning"),
@@ -156,6 +168,8 @@ HABITS = [
     Habit("Lightning, the number of a batch", _of(_LIGHTNING_COUNTING, count=40), "lightning"),
     Habit("Lightning, a hook after each batch", _of(_LIGHTNING_AVERAGE), "lightning"),
     Habit("Lightning, a masked loss", _of(_LIGHTNING_MASKED), "lightning"),
+    Habit("Lightning, a sum", _of(_LIGHTNING_SUM), "lightning"),
+    Habit("Lightning, a sum over its size", _of(_LIGHTNING_SUM.replace("'sum')", "'sum') / len(x)")), "lightning"),
     Habit("Lightning, a module that counts", _of(_LIGHTNING_MODULE), "lightning"),
     Habit(
         "Lightning, validated within epochs",
@@ -173,5 +187,11 @@ HABITS = [
         "lightning",
     ),
     Habit("accelerate", _of(_ACCELERATE), "accelerate"),
+    Habit("accelerate, a sum", _of(_ACCELERATE.replace("y)\n", "y, reduction='sum')\n", 1)), "accelerate"),
+    Habit(
+        "accelerate, accumulating sums",
+        _of(_ACCELERATE.replace("y)\n", "y, reduction='sum')\n", 1), more="gradient_accumulation_steps=3"),
+        "accelerate",
+    ),
     Habit("accelerate, accumulating", _of(_ACCELERATE, more="gradient_accumulation_steps=3"), "accelerate"),
 ]

@@ -94,6 +94,9 @@ QUICK = [
     ("micro_batch", "a module that notes what it sees"),
     ("micro_batch", "a module that begins with its first batch"),
     ("fp16+micro_batch", "a sum divided by its mask"),
+    ("fp16+micro_batch", "a mean and a sum"),
+    ("fp16+micro_batch", "a sum, scaled"),
+    ("micro_batch", "attention, gradient penalty"),
     ("micro_batch", "Lightning, validated within epochs"),
     ("micro_batch", "Lightning, validated after so many batches"),
     ("micro_batch", "Lightning, a plateau of its epochs"),
@@ -199,6 +202,13 @@ REFUSED = {
     "a sum divided by its mask, and another term": "train.py:30 in <module> is made of several terms",
     "a mean over what a mask chooses, and another term": "a mean over what a mask chooses",
     "a sum divided by a count that is read, and another term": "a number which is another for each part",
+    "a sum and something else": "one of them a sum over its batch and something else",
+    "a sum divided by a number from elsewhere": "divided by 37, and nothing tells whether",
+    "a sum of what is divided by the batch's own": "a sum of what is divided by numbers of its batch's own",
+    "a sum of squares of a mean": "a sum of what is made of a mean over all samples",
+    "a mean times the batch's size": "a mean times 2, and nothing tells whether",
+    "HF Trainer, a sum": "a sum over its batch, and the trainer would divide it",
+    "Lightning, a sum": "a sum over its batch, and the trainer would divide it",
     "two masked losses, one after the other": "differentiated one after the other",
     "a module that averages what it sees": "`Own.usual` changes with each forward (train.py:26), by what the data are",
     "a module that averages from its fourth forward on": "`Own.usual` changes with each forward (train.py:27)",
@@ -231,6 +241,11 @@ REFUSED = {
 def test_loops_that_micro_batches_would_train_otherwise_are_refused(job: Job, name: str) -> None:
     _skip_without(BY_NAME[name])
     assert REFUSED[name] in train(job, BY_NAME[name], "micro_batch").of_kind("plan_refused")[0]["text"]
+
+
+def test_what_may_be_a_number_of_samples_is_named(job: Job) -> None:
+    finished = train(job, BY_NAME["a sum divided by 2, in parts of two"], "micro_batch")
+    assert "the 2 that a sum is divided by was taken for a number of samples" in finished.only("plan_effect")["text"]
 
 
 def test_a_script_that_never_asks_for_a_step_is_refused(job: Job) -> None:
@@ -266,6 +281,31 @@ EXACT = [
     ("micro_batch", "a sum divided by its mask, an empty part"),
     ("micro_batch", "a mean over what a mask chooses"),
     ("micro_batch", "a sum divided by a count that is read"),
+    ("micro_batch", "reduction='sum'"),
+    ("micro_batch", "reduction='sum', a smaller last batch"),
+    ("micro_batch", "a sum divided by the batch's size"),
+    ("micro_batch", "a sum divided by the batch's size, a smaller last batch"),
+    ("micro_batch", "a sum divided by its numbers"),
+    ("micro_batch", "each divided by the batch's size, and summed"),
+    ("micro_batch", "a mean over samples, summed"),
+    ("micro_batch", "a sum over samples, its mean"),
+    ("micro_batch", "a mean within samples, summed"),
+    ("micro_batch", "a sum divided by a constant"),
+    ("micro_batch", "a sum divided by the size of whole batches"),
+    ("micro_batch", "a sum divided by 2, in parts of two and one"),
+    ("micro_batch", "a sum, scaled"),
+    ("micro_batch", "sums of a VAE"),
+    ("micro_batch", "sums of a VAE, over its batch's size"),
+    ("micro_batch", "a mean of sums within samples, and one of means"),
+    ("micro_batch", "a mean and a sum"),
+    ("micro_batch", "a mean and a penalty of weights"),
+    ("micro_batch", "a sum and a penalty of weights"),
+    ("micro_batch", "two sums, one after the other"),
+    ("micro_batch", "own accumulation of sums, scaled"),
+    ("micro_batch", "HF Trainer, a sum over all labels"),
+    ("micro_batch", "Lightning, a sum over its size"),
+    ("micro_batch", "accelerate, a sum"),
+    ("micro_batch", "accelerate, accumulating sums"),
 ]
 
 
@@ -273,6 +313,7 @@ EXACT = [
 def test_what_a_model_or_a_loss_counts_stays_what_it_was(
     job: Job, plain_runs: dict[str, Finished], technique: str, name: str
 ) -> None:
+    _skip_without(BY_NAME[name])
     plain = plain_runs.get(name) or plain_runs.setdefault(name, train(job, BY_NAME[name], None))
     outcome = judge(plain, train(job, BY_NAME[name], technique), technique)
     assert outcome.word == ("equal" if technique == "checkpoint" else "rounding"), outcome

@@ -1,11 +1,13 @@
 """The weight of a micro-batch's loss, by what the loss is divided by: a mean over the whole batch is no mean of its
-parts' means where the parts have other counts.
+parts' means where the parts have other counts, and a sum over it is that of its parts' sums.
 
     whole batch:    sum of all / D                       D = mask.sum(), the numbers that a mask has chosen, ...
     micro-batches:  D1 x loss1 + D2 x loss2 + ...        and, after the last, gradients / (D1 + D2 + ...)
+                    loss1 + loss2 + ...                  where nothing of its batch's divides it
 
-Exact for a loss that is one such quotient, or has the same divisor for each of its terms. A sum of others can't be
-weighted in one backward pass: refused as soon as it is seen, whatever the masks of the first batches are.
+Exact for a loss that is one such quotient, or has the same divisor for each of its terms. Of others each term has to be
+a mean over samples or a sum over them (term_weights.py): refused as soon as it is seen, whatever the masks of the first
+batches are.
 """
 
 from __future__ import annotations
@@ -13,64 +15,89 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vramfit.apply import loss_numbers
+from vramfit.apply.divided_parts import DividedParts
 from vramfit.apply.loss_terms import Term, terms_of
 from vramfit.apply.split_sampler import Share
+from vramfit.apply.term_weights import TermWeights, Untold, hidden_divisors
 from vramfit.private import torch as of_torch
 
 _CLOSE = 1e-9
 _WHOLE = 1e-5  # of numbers on the card
+_LOOKED_BELOW = 8  # parts of which it is looked at what is summed
 
 
 class DivisorWeights:
-    def __init__(self, torch: Any, stop: Callable[[str], None]) -> None:
+    def __init__(self, torch: Any, stop: Callable[[str], None], name_effect: Callable[[str], None]) -> None:
         """`stop` ends the job, with a reason."""
-        self._torch, self._stop = torch, stop
-        self._looked_at = False
+        self._torch, self._stop, self._name_effect = torch, stop, name_effect
+        self._terms = TermWeights()
+        # The keys are the turn of a backward pass among those of its part:
+        self._known: dict[int, loss_numbers.Known] = {}  # what the windows before have shown
+        self._below: dict[int, int] = {}  # parts that were looked at
+        self._parts: dict[int, DividedParts] = {}
+        self._has_trained = False  # a trainer's part was looked at
+        self._is_named = False
         self.begin()
 
     def begin(self) -> None:
         """A new window."""
-        # The keys are the turn of a backward pass among those of its part:
-        self._first: dict[int, tuple[float, Any, int]] = {}  # of the first part: numbers, tensors, samples
-        self._totals: dict[int, Any] = {}
-        self._numbers: list[tuple[int, int, tuple[float, ...]]] = []  # turn, samples, what terms are divided by
-        self._held: dict[int, list[Any]] = {}  # tensors of the first part
+        self._known.update({turn: parts.shown() for turn, parts in self._parts.items() if parts.is_done})
+        self._parts = {}
+        self._numbers: dict[int, list[tuple[float, ...]]] = {}  # of each part: what terms are divided by
+        self._held: dict[tuple[int, str], list[Any]] = {}  # tensors of the first part
         self._turns = 0
+        self._end_terms()
 
     def weight_of(self, roots: list[Any], share: Share, turn: int, place: str) -> Any:
         """The weight for the backward pass that begins: a number or a tensor of one; None where samples are what
         counts."""
         self._turns = max(self._turns, turn + 1)
-        terms = terms_of(roots)
-        if not terms or not terms[0].is_known or any(term.key() != terms[0].key() for term in terms):
-            self._look_at(terms, share, turn, place)
+        self._end_terms()
+        if share.size == share.of:
+            return None
+        terms = terms_of(roots, share.size)
+        if not terms:
+            return None
+        self._look_at_means(terms, share, place)
+        own = [self._terms.is_own(term, (turn, at)) for at, term in enumerate(terms) if not term.is_mean]
+        if any(term.key() != terms[0].key() for term in terms) or len(set(own)) > 1 or not terms[0].is_known:
+            return self._weight_of_several(terms, share, turn, place)
+        if any(own):
             return None
         first = terms[0]
+        if not first.is_mean:
+            self._look_below(terms, share, turn, place)
+            if not first.divisors and not first.factors:
+                return 1.0
+        return self._weight_of_quotient(first, roots, share, turn)
+
+    def _weight_of_quotient(self, first: Term, roots: list[Any], share: Share, turn: int) -> Any:
         divisors = first.divisors + ([] if first.is_mean else [self._inverse(each) for each in first.factors])
-        if not first.is_mean and not divisors:
-            return None
         number, tensor = 1.0, None
         for value in [first.count, *divisors]:
             if hasattr(value, "dim"):
                 tensor = value.float() if tensor is None else tensor * value
             else:
                 number *= value
-        if tensor is not None and self._is_constant(_tensors_of([first]), turn):
+        parts = self._parts.get(turn)
+        if parts is None:
+            parts = self._parts[turn] = DividedParts(self._torch, first, share, self._known.get(turn, ""))
+        if tensor is not None and self._is_constant(first.tensors(), turn):
             tensor = None
-        elif not first.is_mean:
+        elif not first.is_mean and (tensor is not None or not parts.is_sum):
             tensor = self._without_guard(roots, number, tensor)
-        weight = self._share_of(number, tensor, share, turn)
-        self._totals[turn] = self._totals.get(turn, 0.0) + weight
+        weight = parts.add(number, tensor, share)
         self._clean(first, weight)
         return weight
 
-    def _is_constant(self, tensors: list[Any], turn: int) -> bool:
+    def _is_constant(self, tensors: list[Any], turn: int, which: str = "") -> bool:
         """Whether they are those of the window's first part: a loss scale, the script's weights of its terms. What is
         made of each part's own lies elsewhere, as the first part's are held here."""
-        if turn not in self._held:
-            self._held[turn] = tensors
+        if (turn, which) not in self._held:
+            self._held[turn, which] = tensors
             return not tensors
-        known = {each.data_ptr() for each in self._held[turn]}
+        known = {each.data_ptr() for each in self._held[turn, which]}
         return all(each.data_ptr() in known for each in tensors)
 
     def _inverse(self, factor: Any) -> Any:
@@ -87,17 +114,6 @@ class DivisorWeights:
             is_empty = (roots[0].detach().reshape(()) == 0) & (divisor * number <= 1)
             return self._torch.where(is_empty, self._torch.zeros_like(divisor), divisor)
 
-    def _share_of(self, number: float, tensor: Any, share: Share, turn: int) -> Any:
-        """About the part's share of all samples, so that sums of gradients stay what they were."""
-        if turn not in self._first:
-            scale = None if tensor is None else self._torch.where(tensor > 0, tensor, self._torch.ones_like(tensor))
-            self._first[turn] = (number or 1.0, scale, share.size)
-        begun, scale, size = self._first[turn]
-        if tensor is None and number == begun and share.size != size:
-            number = begun / size * share.size  # whatever it was, it is no count of samples
-        weight = number / (begun / size * share.of)
-        return weight if tensor is None else weight * (tensor if scale is None else tensor / scale)
-
     def _clean(self, term: Term, weight: Any) -> None:
         """Nothing divided by nothing is not a number, and would stay in all gradients: such a part has no weight."""
         torch = self._torch
@@ -111,12 +127,40 @@ class DivisorWeights:
             for node in term.nodes:
                 node.register_hook(zeroed)
 
+    # -- several terms
+
+    def _weight_of_several(self, terms: list[Term], share: Share, turn: int, place: str) -> float | None:
+        self._look_at(terms, share, turn, place)
+        try:
+            weight = self._terms.weight_of(terms, share, turn)
+        except Untold as untold:
+            self._stop(
+                f"the loss that is differentiated at {place} is made of several terms, one of them {untold}: they "
+                f"can't be put together"
+            )
+            return None
+        if weight is not None:
+            sums = [term for at, term in enumerate(terms) if self._terms.is_sum(term, share, (turn, at))]
+            self._look_below(sums, share, turn, place)
+        return weight
+
+    def is_of_samples(self) -> bool:
+        """Whether means among the terms of the loss at hand were weighted by samples."""
+        return self._terms.are_mixed
+
+    def _end_terms(self) -> None:
+        self._terms.end()
+
+    def end_backward(self) -> None:
+        self._end_terms()
+
     def _look_at(self, terms: list[Term], share: Share, turn: int, place: str) -> None:
         """A loss of several terms: what each is divided by has to be the same for parts of the same size."""
         if len(terms) < 2:
             return
-        is_first = turn not in self._held
-        is_of_parts = not self._is_constant(_tensors_of([term for term in terms if not term.is_mean]), turn)
+        is_first = (turn, "") not in self._held
+        tensors = [each for term in terms for each in (_divisors_of(term) if term.is_mean else term.tensors())]
+        is_of_parts = not self._is_constant(tensors, turn)
         for what, is_so in (
             ("a mean over what a mask chooses", any(term.of_chosen for term in terms)),
             ("a sum that is divided by a number of its batch's own", is_of_parts and not is_first),
@@ -127,42 +171,83 @@ class DivisorWeights:
                     f"whose masks are spread unevenly can't be put together from their parts"
                 )
                 return
-        own = tuple(value for term in terms if not term.is_mean for value in term.divisors if not hasattr(value, "dim"))
-        others = [known for at, size, known in self._numbers if (at, size, len(known)) == (turn, share.size, len(own))]
-        if any(known != own for known in others):
+        own: list[float] = []
+        for term in terms:
+            if term.is_known and not term.is_mean:
+                size = share.size if loss_numbers.kind_of(term, share) == "count" else 1
+                own += [value / size for value in (*term.divisors, *term.factors) if not hasattr(value, "dim")]
+        known = self._numbers.setdefault(turn, [])
+        if any(len(each) == len(own) and each != tuple(own) for each in known):
             self._stop(
                 f"the loss that is differentiated at {place} is made of several terms, one of them a sum that is "
                 f"divided by a number which is another for each part of a batch: they can't be put together"
             )
-        self._numbers.append((turn, share.size, own))
+        known.append(tuple(own))
 
-    def look_at_trainer(self, roots: list[Any], place: str) -> None:
-        """A framework accumulates, and gives each part the same weight."""
-        if self._looked_at:
+    def _look_at_means(self, terms: list[Term], share: Share, place: str) -> None:
+        times = (loss_numbers.times_samples(term, share) for term in terms if term.is_mean and term.factors)
+        if number := next((each for each in times if each), None):
+            self._stop(
+                f"the loss that is differentiated at {place} is a mean times {number:g}, and nothing tells whether "
+                f"that is the number of its samples, which makes it a sum, or one of the script's"
+            )
+
+    def _look_below(self, sums: list[Term], share: Share, turn: int, place: str) -> None:
+        """What is summed must not hang on other samples than its own."""
+        if self._below.get(turn, 0) >= _LOOKED_BELOW:
             return
-        terms = terms_of(roots)
-        is_first = 0 not in self._held
-        is_constant = self._is_constant(_tensors_of([term for term in terms if not term.is_mean]), 0)
-        self._looked_at = not is_first
+        self._below[turn] = self._below.get(turn, 0) + 1
+        tensors: list[Any] = []
+        for term in sums:
+            what, further = hidden_divisors(term, share)
+            tensors += further
+            if what:
+                break
+        else:
+            is_first = (turn, "below") not in self._held
+            is_of_parts = not self._is_constant(tensors, turn, "below") and not is_first
+            what = "a sum of what is divided by numbers of its batch's own" if is_of_parts else ""
+        if what:
+            self._stop(
+                f"the loss that is differentiated at {place} is {what}: that of a batch is no sum of those of its parts"
+            )
+
+    # -- trainers
+
+    def look_at_trainer(self, roots: list[Any], share: Share, place: str) -> None:
+        """A framework accumulates, and gives each part the same weight. `share` is that of a part in its batch."""
+        if self._has_trained:
+            return
+        terms = terms_of(roots, share.size)
+        sums = [(at, term) for at, term in enumerate(terms) if term.is_known and not term.is_mean]
+        is_first = (0, "") not in self._held
+        is_constant = self._is_constant([each for _, term in sums for each in term.tensors()], 0)
+        self._has_trained = not is_first
         if any(term.of_chosen for term in terms) or not (is_first or is_constant):
             self._stop(
                 f"the loss that is differentiated at {place} is divided by a number of its batch's own, and the "
                 f"trainer would give each part of a batch the same weight"
             )
+        if any(_is_plain_sum(term, share) and not self._terms.is_own(term, (0, at)) for at, term in sums):
+            self._stop(
+                f"the loss that is differentiated at {place} is a sum over its batch, and the trainer would divide "
+                f"it by the number of parts of a batch"
+            )
+
+    # -- the end of a window
 
     def needs_all_parts(self) -> bool:
         """Whether gradients are those of a batch only after they were divided, which is when its last part is done."""
-        return any(hasattr(total, "dim") for total in self._totals.values())
+        return any(hasattr(parts.total, "dim") for parts in self._parts.values())
 
     def is_whole(self, turn: int) -> bool:
-        """Whether there is nothing to divide by after this backward pass of the last part; waits for the card."""
-        return abs(float(self._totals.get(turn, 1.0)) - 1.0) < _WHOLE
+        """Whether there is nothing to multiply by after this backward pass of the last part; waits for the card."""
+        return abs(float(self._factor(turn)) - 1.0) < _WHOLE
 
     def divide(self, parameters: list[Any], turn: int, place: str) -> bool:
-        """Called after a backward pass of a window's last part; whether it had to divide."""
-        total = self._totals.get(turn, 1.0)
-        is_tensor = hasattr(total, "dim")
-        if not parameters or not is_tensor and abs(total - 1.0) <= _CLOSE:
+        """Called after a backward pass of a window's last part; whether it had to multiply."""
+        factor = self._factor(turn)
+        if not parameters or not hasattr(factor, "dim") and abs(factor - 1.0) <= _CLOSE:
             return False
         if self._turns > 1:
             self._stop(
@@ -170,11 +255,30 @@ class DivisorWeights:
                 f"its batch's own"
             )
         with self._torch.no_grad():
-            factor = 1 / total if is_tensor or total else float("nan")
             of_torch.multiply_each([p.grad for p in parameters], factor)
         return True
 
+    def _factor(self, turn: int) -> Any:
+        """For the gradients of a window whose last part is done."""
+        parts = self._parts.get(turn)
+        if parts is None:
+            return 1.0
+        parts.is_done = True
+        if why := parts.why_not():
+            self._stop(why)
+        if (divisor := parts.is_ambiguous()) and not self._is_named:
+            self._is_named = True
+            self._name_effect(f"the {divisor:g} that a sum is divided by was taken for a number of samples of its part")
+        return parts.factor()
 
-def _tensors_of(terms: list[Term]) -> list[Any]:
-    values = [value for term in terms for value in (term.count, *term.divisors, *term.factors)]
-    return [value for value in values if hasattr(value, "dim")]
+
+def _divisors_of(term: Term) -> list[Any]:
+    return [each for each in term.divisors if hasattr(each, "dim")]
+
+
+def _is_plain_sum(term: Term, share: Share) -> bool:
+    """But for what the trainer divides by: the number of parts that it puts together."""
+    parts = -(-share.of // share.size)
+    divisors = [each for each in term.divisors if hasattr(each, "dim") or each not in (1, parts)]
+    plain = Term(divisors=divisors, factors=term.factors, end=term.end, below=term.below)
+    return not plain.tensors() and loss_numbers.kind_of(plain, share) == "constant"

@@ -5,28 +5,24 @@ each was divided by on its way into the loss.
       term 1: a sum, divided by mask.sum(), a number that is made of the batch
       term 2: a mean over kl.numel() numbers
 
-Only the loss's end is read, where there is one number: what went before is a matter of samples.
+Only the loss's end is read, from where samples are put together: what went before is a matter of each. A sum over what
+was a mean over samples, `l.mean(0).sum()`, is a mean; what divides each number divides their sum, `(l / n).sum()`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
+from vramfit.apply import loss_graph
+from vramfit.apply.loss_graph import children_of, count_of, kind_of
 from vramfit.private import torch as of_torch
 
 _MOST_NODES = 400
-_MOST_BELOW = 64  # nodes that are looked at for a mask
-# Parts of the names of autograd's nodes, whose one number is that of what they were given.
+# Parts of the names of autograd's nodes, whose numbers are those of what they were given.
 _SAME = ("Neg", "ToCopy", "Clone", "Squeeze", "View", "UnsafeView", "ReshapeAlias", "Unsqueeze", "Expand", "Alias")
 _TOGETHER = ("Stack", "Cat")
-_KINDS = MappingProxyType(
-    {"torch.int64": ctypes.c_int64, "torch.float64": ctypes.c_double, "torch.bool": ctypes.c_bool}
-)
 _MEAN, _SUM = 1, 2  # a loss's `reduction`, as nodes save it
 
 
@@ -39,127 +35,130 @@ class Term:
     factors: list[Any] = field(default_factory=list)
     nodes: list[Any] = field(default_factory=list)  # that divide, or multiply
     of_chosen: bool = False  # over what a mask has chosen
+    end: Any = None  # the node that puts samples together
+    below: Any = None  # what it was given
 
     def key(self) -> tuple[Any, ...]:
         """The same for terms that were divided by the same."""
         own = [_identity(value) for value in (self.count, *self.divisors, *self.factors)]
         return (self.is_known, self.is_mean, self.of_chosen, *own)
 
+    def tensors(self) -> list[Any]:
+        return [value for value in (self.count, *self.divisors, *self.factors) if hasattr(value, "dim")]
+
 
 def _identity(value: Any) -> Any:
     return (value.data_ptr(), value.dtype) if hasattr(value, "dim") else value
 
 
-def terms_of(roots: list[Any]) -> list[Term]:
-    """None is known of a root that is no single number."""
+def terms_of(roots: list[Any], samples: int) -> list[Term]:
+    """None is known of a root that is no single number. `samples`: of the batch, or the part of it, that it is of."""
     terms: list[Term] = []
-    left = [_MOST_NODES]
+    reader = _Reader(terms, samples)
     for root in roots:
         if root.numel() != 1:
             terms.append(Term(is_known=False))
         elif root.grad_fn is not None:
-            _read(root.grad_fn, Term(), terms, left)
+            reader.read(root.grad_fn, Term())
     return terms
 
 
-def _read(node: Any, so_far: Term, terms: list[Term], left: list[int]) -> None:
-    left[0] -= 1
-    children = [child for child, _ in node.next_functions]
-    given = [child for child in children if child is not None]
-    name = node.name().partition("Backward")[0]
-    if left[0] < 0:
-        terms.append(Term(is_known=False))
-    elif name in ("Add", "Sub") and all(_numel(child) == 1 for child in given):
-        for child in given:
-            _read(child, so_far, terms, left)
-    elif name in _SAME and len(given) == 1 and _numel(given[0]) == 1:
-        _read(given[0], so_far, terms, left)
-    elif name in ("Mul", "Div") and (further := _with_factor(node, name, children, so_far)) is not None:
-        _read(given[0], further, terms, left)
-    elif name in ("Mean", "Sum") and len(given) == 1:
-        _read_sum(node, name == "Mean", given[0], so_far, terms, left)
-    elif of_torch.saved_reduction.is_in(node) and given:
-        terms.append(_term_of_loss(node, given[0], so_far))
-    else:
-        terms.append(Term(is_known=False))
+class _Reader:
+    def __init__(self, terms: list[Term], samples: int) -> None:
+        self._terms, self._samples = terms, samples
+        self._left = _MOST_NODES
+
+    def read(self, node: Any, so_far: Term) -> None:
+        self._left -= 1
+        given = children_of(node)
+        name = kind_of(node)
+        if self._left < 0:
+            self._add_unknown(node)
+        elif name in ("Add", "Sub") and all(count_of(child) == 1 for child in given):
+            for child in given:
+                self.read(child, so_far)
+        elif name in _SAME and len(given) == 1 and count_of(given[0]) == 1:
+            self.read(given[0], so_far)
+        elif (further := _with_factor(node, name, so_far)) is not None and count_of(given[0]) == 1:
+            self.read(given[0], further)
+        elif name in ("Mean", "Sum") and len(given) == 1:
+            self._read_sum(node, name == "Mean", given[0], so_far)
+        elif of_torch.saved_reduction.is_in(node) and given:
+            self._add_loss(node, given[0], so_far)
+        else:
+            self._add_unknown(node)
+
+    def _add_unknown(self, node: Any) -> None:
+        self._terms.append(Term(is_known=False, end=node, below=node))
+
+    def _read_sum(self, node: Any, is_mean: bool, child: Any, so_far: Term) -> None:
+        parts = children_of(child)
+        if count_of(child) == 1:
+            self.read(child, so_far)
+        elif child.name().startswith(_TOGETHER) and all(count_of(part) == 1 for part in parts):
+            for part in parts:  # losses one by one, not one over all samples
+                self.read(part, so_far)
+        else:
+            count = int(of_torch.saved_numel.of(node, 0) or _reduced_count(node)) if is_mean else 1
+            self._terms.append(self._ended(so_far, is_mean, count, node, child))
+
+    def _add_loss(self, node: Any, child: Any, so_far: Term) -> None:
+        reduction = of_torch.saved_reduction.of(node)
+        if reduction not in (_MEAN, _SUM):
+            self._add_unknown(node)
+            return
+        count: Any = 1
+        if reduction == _MEAN:
+            weights = of_torch.saved_weight_of_labels
+            count = weights.of(node).detach() if weights.is_in(node) else count_of(child)
+        self._terms.append(self._ended(so_far, reduction == _MEAN, count, node, child))
+
+    def _ended(self, so_far: Term, is_mean: bool, count: Any, end: Any, child: Any) -> Term:
+        """`end` put together what `child` put out, which may have put samples together already."""
+        term = Term(True, is_mean, count, so_far.divisors, so_far.factors, so_far.nodes, end=end)
+        if kind_of(end) in ("Mean", "Sum"):
+            while (below := self._one_below(child, term)) is not None:
+                term, child = below, children_of(child)[0]
+        term.below = child
+        is_plain = term.is_mean and not hasattr(term.count, "dim")
+        term.of_chosen = is_plain and any(map(loss_graph.chooses, loss_graph.elementwise_below(child)))
+        return term
+
+    def _one_below(self, node: Any, so_far: Term) -> Term | None:
+        """`so_far` with what this node does to each number of a sum alike; None where it is no such node."""
+        name, given = kind_of(node), children_of(node)
+        if (further := _with_factor(node, name, so_far)) is not None:
+            further.is_mean, further.count, further.end = so_far.is_mean, so_far.count, so_far.end
+            return further
+        if len(given) != 1:
+            return None
+        if name in _SAME:
+            return so_far
+        if name not in ("Mean", "Sum"):
+            return None
+        dims, shape = loss_graph.reduced_of(node)
+        if 0 not in dims or shape[0] % self._samples:  # within each sample
+            return so_far
+        count = _reduced_count(node) if name == "Mean" else 1
+        return Term(True, name == "Mean", count, so_far.divisors, so_far.factors, so_far.nodes, end=so_far.end)
 
 
-def _read_sum(node: Any, is_mean: bool, child: Any, so_far: Term, terms: list[Term], left: list[int]) -> None:
-    parts = [part for part, _ in child.next_functions if part is not None]
-    if _numel(child) == 1:
-        _read(child, so_far, terms, left)
-    elif child.name().startswith(_TOGETHER) and all(_numel(part) == 1 for part in parts):
-        for part in parts:  # losses one by one, not one over all samples
-            _read(part, so_far, terms, left)
-    else:
-        count = int(of_torch.saved_numel.of(node, 1)) if is_mean else 1
-        terms.append(_ended(so_far, is_mean, count, node, child))
+def _reduced_count(node: Any) -> int:
+    dims, shape = loss_graph.reduced_of(node)
+    return math.prod(shape[dim] for dim in dims)
 
 
-def _term_of_loss(node: Any, child: Any, so_far: Term) -> Term:
-    reduction = of_torch.saved_reduction.of(node)
-    if reduction not in (_MEAN, _SUM):
-        return Term(is_known=False)
-    count: Any = 1
-    if reduction == _MEAN:
-        weights = of_torch.saved_weight_of_labels
-        count = weights.of(node).detach() if weights.is_in(node) else _numel(child)
-    return _ended(so_far, reduction == _MEAN, count, node, child)
-
-
-def _ended(so_far: Term, is_mean: bool, count: Any, node: Any, child: Any) -> Term:
-    chosen = is_mean and not hasattr(count, "dim") and any(map(_chooses, _elementwise_below(child)))
-    return Term(True, is_mean, count, so_far.divisors, so_far.factors, so_far.nodes, chosen)
-
-
-def _with_factor(node: Any, name: str, children: list[Any], so_far: Term) -> Term | None:
+def _with_factor(node: Any, name: str, so_far: Term) -> Term | None:
     """`so_far` with what this node multiplies or divides by; None where that is not one number beside the graph."""
-    given = [child for child in children if child is not None]
-    if len(given) != 1 or _numel(given[0]) != 1 or (name == "Div" and children[0] is None):
+    given = children_of(node)
+    if name not in ("Mul", "Div") or len(given) != 1 or (name == "Div" and node.next_functions[0][0] is None):
         return None
     other = (of_torch.saved_other if name == "Div" else of_torch.saved_factor).of(node)
     if other is None and name == "Mul":
         other = of_torch.saved_tensor.of(node)  # `number * loss`
-    if other is None or (hasattr(other, "numel") and other.numel() != 1):
+    if other is None or (hasattr(other, "numel") and other.numel() != 1) or count_of(node) != count_of(given[0]):
         return None
-    value = _value_of(other)
+    value = loss_graph.value_of(other)
     by, times = list(so_far.divisors), list(so_far.factors)
     (by if name == "Div" else times).append(value)
     return Term(divisors=by, factors=times, nodes=[*so_far.nodes, node])
-
-
-def _value_of(other: Any) -> Any:
-    if not hasattr(other, "dim"):
-        return float(other)
-    if other.is_cuda:
-        return other.detach().reshape(())
-    # A number of Python's that stands in for a tensor has no item() while somebody looks at every operator.
-    kind = _KINDS.get(str(other.dtype))
-    return float(kind.from_address(other.data_ptr()).value if kind is not None else other.item())  # type: ignore[attr-defined]
-
-
-def _numel(node: Any) -> int:
-    """How many numbers its forward put out; 0 for a weight given to the loss as it is: it stands for no output."""
-    metadata = of_torch.input_metadata.of(node)
-    return math.prod(int(length) for length in metadata[0].shape) if metadata else 0
-
-
-def _elementwise_below(node: Any) -> Iterator[Any]:
-    """The nodes below that have as many numbers, down to the first of others: those are looked at too."""
-    waiting, seen = [node], {node}
-    count = _numel(node)
-    while waiting and len(seen) < _MOST_BELOW:
-        each = waiting.pop()
-        yield each
-        for child, _ in each.next_functions:
-            if child is not None and child not in seen and _numel(child) == count:
-                seen.add(child)
-                waiting.append(child)
-
-
-def _chooses(node: Any) -> bool:
-    name = node.name()
-    if name.startswith("MaskedSelect"):
-        return True
-    indices = of_torch.saved_indices.of(node) if name.startswith("IndexBackward") else None
-    return any(str(index.dtype) in ("torch.bool", "torch.uint8") for index in indices or () if index is not None)

@@ -56,7 +56,7 @@ class MicroBatch:
         self.loaders = options.loaders
         self.framework_accumulates = False
         self.split_loaders = SplitLoaders(self, ID)
-        self.weights = PartWeights(torch, self.stop)
+        self.weights = PartWeights(torch, self.stop, self.name_effect)
         self.accelerate = AccelerateBatches(self, self._is_open)
         self._counters = OwnCounters(self.refuse, self._is_model, self.accelerate.counts_batches)
         self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
@@ -222,13 +222,16 @@ class MicroBatch:
     def before_backward(self, roots: list[Any]) -> Any:
         """The factor to multiply the loss by: a number, or a tensor."""
         if self.framework_accumulates and position.phase == TRAIN and self.accumulate > 1:
-            self.weights.divisors.look_at_trainer(roots, self._place())
+            self.weights.divisors.look_at_trainer(roots, self._share_of_trainer(), self._place())
         if self.share is None or not self._is_open():
             return 1.0
         self._begin_backward(self.share)
         if self.weights.need_one_loss() and self._backwards > 1:
             self.refuse("a mean over labels and another loss are differentiated one after the other")
         return self.weights.weight_of(roots, self.share, self.accumulate > 1, self._backwards, self._place())
+
+    def _share_of_trainer(self) -> Share:
+        return Share(self.size, self.size * self.accumulate, is_first=False, is_last=False)
 
     def _begin_backward(self, share: Share) -> None:
         if not self._backwards and self._gradients.were_touched():
@@ -239,6 +242,7 @@ class MicroBatch:
         self._counters.trains(sys._getframe(1))
 
     def after_backward(self) -> None:
+        self.weights.divisors.end_backward()
         if not self._is_open() or self.share is None:
             return
         if self.share.is_last:

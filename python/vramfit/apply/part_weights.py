@@ -14,9 +14,9 @@ from vramfit.apply.split_sampler import Share
 class PartWeights:
     """`backwards`: how many backward passes of the part have begun."""
 
-    def __init__(self, torch: Any, stop: Callable[[str], None]) -> None:
+    def __init__(self, torch: Any, stop: Callable[[str], None], name_effect: Callable[[str], None]) -> None:
         self.labels = LabelWeights(torch)
-        self.divisors = DivisorWeights(torch, stop)
+        self.divisors = DivisorWeights(torch, stop, name_effect)
 
     def begin_batch(self) -> None:
         self.labels.begin()
@@ -31,7 +31,7 @@ class PartWeights:
         weight = self.labels.weight_of(roots, share)
         if weight is None and in_parts:
             weight = self.divisors.weight_of(roots, share, backwards - 1, place)
-            if weight is not None:
+            if weight is not None and not self.divisors.is_of_samples():
                 self.labels.forget_others()
         return share.size / share.of if weight is None else weight
 
