@@ -9,11 +9,23 @@ from vramfit.private import torch as of_torch
 Kind = Literal["", "compiled", "sharded"]
 # FSDP 1 wraps modules in a class; `fully_shard` gives those it shards another one, with this base.
 _SHARDED = ("FullyShardedDataParallel", "FSDPModule")
+_ENGINE = "DeepSpeedEngine"  # and its kinds: of pipelines, of hybrids
 
 
 def is_sharded(module: Any) -> bool:
     """Whether this module itself gathers its parameters from several ranks."""
     return any(name in base.__name__ for base in type(module).__mro__ for name in _SHARDED)
+
+
+def is_engine(module: Any) -> bool:
+    """Whether it is DeepSpeed's, which has backward passes, accumulation and steps of its own."""
+    return any(base.__name__ == _ENGINE for base in type(module).__mro__)
+
+
+def parts_of_engine(module: Any) -> int:
+    """How many backward passes make up a step of it."""
+    asked = getattr(module, "gradient_accumulation_steps", None)
+    return max(int(asked()), 1) if callable(asked) else 1
 
 
 def kind_of(module: Any) -> Kind:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import between_steps, drivers, training_loop
+from vramfit.apply import between_steps, drivers, foreign_forwards, training_loop
 from vramfit.apply.accelerate_batches import AccelerateBatches
 from vramfit.apply.accumulated import OwnAccumulation, PartGradients, trained_parameters
 from vramfit.apply.lightning_batches import LightningBatches
@@ -61,7 +61,7 @@ class MicroBatch:
         self._counters = OwnCounters(self.refuse, self._is_model, self.accelerate.counts_batches)
         self._module_counters = ModuleCounters(torch, self.stop, self.name_effect)
         self._object_counters = ObjectCounters(torch, self.stop)
-        self._named = False
+        self._named = self._is_sharded = False
         self._has_optimizer = self._has_stepped = False
         self._has_parts = self._has_trained = False  # given so far, of any pass; and a model was called to be trained
         self._pid = os.getpid()
@@ -235,11 +235,19 @@ class MicroBatch:
 
     def _begin_backward(self, share: Share) -> None:
         if not self._backwards and self._gradients.were_touched():
-            self.refuse("the script changes, replaces or zeroes gradients itself between two batches")
+            self.refuse(self._why_touched())
         if share.is_first and any(of_torch.backward_hooks.of(p) for p in trained_parameters()):
             self.refuse("hooks on parameters see the gradients of one micro-batch")
         self._backwards += 1
         self._counters.trains(sys._getframe(1))
+
+    def _why_touched(self) -> str:
+        if self._is_sharded:
+            return (
+                "the network is sharded over ranks (FSDP), which replaces its gradients in each backward pass: those "
+                "of a batch's parts can't be told from what a script does to them; let the script accumulate"
+            )
+        return "the script changes, replaces or zeroes gradients itself between two batches"
 
     def after_backward(self) -> None:
         self.weights.divisors.end_backward()
@@ -308,6 +316,7 @@ class MicroBatch:
             return
         is_open = self._is_open()
         if self.accumulate > 1 and (is_open or self.framework_accumulates):
+            self._look_at_engine(module)
             self._look_at_module(module, self.share if is_open else None)
         root = scopes.root_of(module)
         if not is_open or root is None or not root.parameters:
@@ -320,6 +329,20 @@ class MicroBatch:
         self._name_statistics(module)
         if self._stepped and self._is_putting_off():
             self.refuse("the script goes on training on a batch after the optimizer's step: it would use old weights")
+
+    def _look_at_engine(self, module: Any) -> None:
+        if foreign_forwards.is_engine(module):
+            self.refuse(
+                f"DeepSpeed's engine adds up and averages gradients itself, and takes a step of its own after each "
+                f"part: its configuration does what the plan would, {self._settings_of_engine(module)}"
+            )
+
+    def _settings_of_engine(self, module: Any) -> str:
+        parts = self.accumulate * foreign_forwards.parts_of_engine(module)
+        return (
+            f"with gradient_accumulation_steps {parts} and train_micro_batch_size_per_gpu {self.size}, and batches of "
+            f"{self.size} from the loader"
+        )
 
     def _look_at_module(self, module: Any, share: Share | None) -> None:
         self._module_counters.before_forward(module, share)
@@ -336,6 +359,7 @@ class MicroBatch:
         if self._named:
             return
         self._named = True
+        self._is_sharded = any(map(foreign_forwards.is_sharded, module.modules()))
         for text, what in effects_of_parts(module, self.size):
             self.name_effect(text, what)
 

@@ -70,6 +70,11 @@ class BatchesInParts(micro_batch.MicroBatch):
             self._begin_backward(self.share)
         return 1.0
 
+    def _settings_of_engine(self, module: Any) -> str:
+        return (
+            "with gradient_accumulation_steps and train_micro_batch_size_per_gpu, and smaller batches from the loader"
+        )
+
     def _look_at_module(self, module: Any, share: Share | None) -> None:
         """Does nothing: what it counts is compared from part to part."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,17 @@ from vramfit.apply.accumulated import parameters_with_gradients
 from vramfit.apply.divisor_weights import DivisorWeights
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share
+from vramfit.base import ranks
+from vramfit.contract import asked
 
 
 class PartWeights:
     """`backwards`: how many backward passes of the part have begun."""
 
     def __init__(self, torch: Any, stop: Callable[[str], None], name_effect: Callable[[str], None]) -> None:
+        self._stop = stop
+        # A card without values would tell nothing.
+        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU
         self.labels = LabelWeights(torch)
         self.divisors = DivisorWeights(torch, stop, name_effect)
 
@@ -40,6 +46,12 @@ class PartWeights:
 
     def divide(self, backwards: int, place: str) -> bool:
         """Called after the last part: whether the gradients are true ones only from here on."""
+        if self._has_values and ranks.count() > 1 and not self.are_whole(backwards):
+            self._stop(
+                f"the loss that is differentiated at {place} is divided by a number of its batch's own, which is "
+                f"another on each of {ranks.count()} ranks: their gradients are averaged before the parts of a batch "
+                f"are put together"
+            )
         self.labels.divide(parameters_with_gradients())
         is_divided = self.divisors.divide(parameters_with_gradients(), backwards - 1, place)
         return self.labels.in_use or is_divided
