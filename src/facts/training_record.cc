@@ -33,6 +33,8 @@ Tensors* tensors_of(notes::TensorKind kind, TrainingRecord& record) {
       return &record.gradients;
     case kUpdate:
       return &record.updates;
+    case kState:
+      return &record.states;
     case kBuffer:
       return &record.buffers;
     case kAverage:

@@ -43,6 +43,7 @@ struct TrainingRecord {
   std::vector<TrainingStep> steps;
   Tensors gradients;                    // at each optimizer's first step
   Tensors updates;                      // of parameters, over all steps
+  Tensors states;                       // of optimizers after them: "0.3.exp_avg" is the moment of parameter "0.3"
   Tensors buffers, averages;            // what became of them over all steps
   Tensors averages_in_order;            // of those that a list keeps, known by their turn
   Tensors inputs, outputs;              // of the first forwards of evaluations: sums, and values of what came out

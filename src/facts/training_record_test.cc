@@ -25,6 +25,7 @@ TEST(TrainingRecord, holds_what_the_notes_say) {
       R"({"kind":"precision","autocast":"bfloat16"})",
       R"({"kind":"training_step","optimizer":1,"step":2,"samples":16,"data":2.5,"weights":-3,"options":[{"lr":0.1}]})",
       R"({"kind":"training_tensor","what":"update","index":"0.3","values":[1,-2.5]})",
+      R"({"kind":"training_tensor","what":"state","index":"0.3.exp_avg","values":[7]})",
       R"({"kind":"training_tensor","what":"average","index":"0.w","values":[4]})",
       R"({"kind":"optimizer","class_name":"AdamW"})",
       R"({"kind":"plan_effect","id":"micro_batch","text":"batch norms","what":"batch_statistics"})",
@@ -39,6 +40,7 @@ TEST(TrainingRecord, holds_what_the_notes_say) {
   EXPECT_EQ(record.steps[0].groups[0].at("lr"), 0.1);
   EXPECT_EQ(record.weights.at(1), -3);
   EXPECT_EQ(record.updates.at("0.3"), (std::vector<double>{1, -2.5}));
+  EXPECT_EQ(record.states.at("0.3.exp_avg"), std::vector<double>{7});
   EXPECT_EQ(record.averages.size(), 1U);
   EXPECT_EQ(record.optimizers, std::vector<std::string>{"AdamW"});
   EXPECT_EQ(record.effects[0].text, "batch norms");

@@ -91,7 +91,8 @@ def judge(plain: Finished, changed: Finished, technique: str) -> Outcome:
     distance = relative_distance(without, with_it)
     if not math.isfinite(distance):
         return Outcome("not a number", distance=distance)
-    if without["after"] == with_it["after"] and without["seen"] == with_it["seen"]:
+    is_equal = without["after"] == with_it["after"] and without["seen"] == with_it["seen"]
+    if is_equal and not differing_moment(without["moments"], with_it["moments"], 0.0):
         return Outcome("equal", distance=0.0)
     if effects := changed.of_kind("plan_effect"):
         return Outcome("named", effects[0]["text"], distance)
@@ -101,7 +102,11 @@ def judge(plain: Finished, changed: Finished, technique: str) -> Outcome:
         return Outcome("other", f"the script saw {differing}", distance)
     precision = {note["autocast"] for note in plain.of_kind("precision")}  # the script's own rounds as much
     promise = max([PROMISES[technique], *(PROMISES[OWN[name]] for name in precision if name in OWN)])
-    return Outcome("rounding" if distance <= promise else "other", distance=distance)
+    if distance > promise:
+        return Outcome("other", distance=distance)
+    if apart := differing_moment(without["moments"], with_it["moments"], promise):
+        return Outcome("other", f"the optimizer's state {apart}", distance)
+    return Outcome("rounding", distance=distance)
 
 
 def is_found_by_verify(folder: Path, habit: Habit, technique: str) -> bool:
@@ -134,6 +139,22 @@ def relative_distance(without: dict[str, Any], with_it: dict[str, Any]) -> float
             apart += (plain - changed) ** 2
             moved += (plain - start) ** 2
     return math.sqrt(apart / moved) if moved else math.nan
+
+
+def differing_moment(without: dict[str, list[float]], with_it: dict[str, list[float]], share: float) -> str:
+    """Names what optimizers keep of all parameters that is further apart than `share` allows for; of squares it is
+    twice as far. What only one of the runs keeps is kept in another way: codes of fewer bits, rows and columns."""
+    apart: dict[str, float] = {}
+    sizes: dict[str, float] = {}
+    for key in without.keys() & with_it.keys():
+        name = key.rpartition(".")[2]
+        if len(without[key]) == len(with_it[key]):
+            apart[name] = apart.get(name, 0.0) + sum((a - b) ** 2 for a, b in zip(without[key], with_it[key]))
+            sizes[name] = sizes.get(name, 0.0) + sum(a**2 for a in without[key])
+    for name, square in sorted(apart.items()):
+        if square > 0 and math.sqrt(square / sizes[name] if sizes[name] else math.inf) > 2 * share:
+            return f"`{name}` differs by {math.sqrt(square / sizes[name]) if sizes[name] else math.inf:.2g}"
+    return ""
 
 
 def first_difference(without: Any, with_it: Any, share: float) -> str:

@@ -140,6 +140,8 @@ class Record:
                 if before is not None and len(before) == min(parameter.numel(), _VALUES):
                     after = self._sample(parameter)
                     self._write("update", f"{number}.{index}", [b - a for a, b in zip(before, after)])
+                    for name, state in self._states(optimizer, parameter):
+                        self._write("state", f"{number}.{index}.{name}", self._sample(state))
         for name, buffer in self._buffers():
             after = self._sample(buffer)
             began = (self._buffers_before or {}).get(name, [0.0] * len(after))
@@ -201,6 +203,14 @@ class Record:
                 found.setdefault((name, tuple(parameter.shape)), parameter)
         return found
 
+    def _states(self, optimizer: Any, parameter: Any) -> Iterator[tuple[str, Any]]:
+        """What it keeps of a parameter in numbers that can be compared: no codes of fewer bits, no counts of steps."""
+        kept = getattr(optimizer, "state", {}).get(parameter, {})
+        for name, value in kept.items() if isinstance(kept, dict) else ():
+            is_tensor = isinstance(value, self._torch.Tensor) and type(name) is str
+            if is_tensor and value.is_floating_point() and value.dim() > 0 and not value.is_sparse:
+                yield name, value
+
     def _sample(self, tensor: Any) -> list[float]:
         with self._torch.no_grad():
             flat = tensor.detach().reshape(-1)
@@ -221,8 +231,11 @@ def _parameters(optimizer: Any) -> list[Any]:
 def _numbers(group: dict[str, Any]) -> dict[str, float]:
     kept = {}
     for name, value in group.items():
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            kept[name] = float(value)
+        several = name != "params" and isinstance(value, (tuple, list))  # a schedule may move `betas`, too
+        for key, each in ((f"{name}[{i}]", each) for i, each in enumerate(value)) if several else ((name, value),):
+            is_one = hasattr(each, "numel") and each.numel() == 1  # a learning rate that is a tensor
+            if is_one or isinstance(each, (int, float)) and not isinstance(each, bool):
+                kept[key] = float(each)
     return kept
 
 

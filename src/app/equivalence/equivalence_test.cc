@@ -39,6 +39,8 @@ TrainingRecord example(unsigned seed) {
     for (int i = 0; i < 40; ++i) {
       record.gradients[name].push_back(std::pow(10, -tensor / 2) * normal(random));
       record.updates[name].push_back(-0.1 * record.gradients[name].back());
+      record.states[name + ".exp_avg"].push_back(0.3 * record.gradients[name].back());
+      record.states[name + ".exp_avg_sq"].push_back(1e-3 * std::pow(record.gradients[name].back(), 2));
     }
   }
   for (int i = 0; i < 10; ++i) {
@@ -60,7 +62,7 @@ void shake(Tensors& tensors, double share, unsigned seed) {
 
 TrainingRecord shaken(const TrainingRecord& record, double share, unsigned seed) {
   TrainingRecord other = record;
-  for (Tensors* tensors : {&other.gradients, &other.updates, &other.buffers, &other.averages})
+  for (Tensors* tensors : {&other.gradients, &other.updates, &other.states, &other.buffers, &other.averages})
     shake(*tensors, share, seed);
   return other;
 }
@@ -187,6 +189,24 @@ TEST_P(EquivalenceOf, any_value_that_is_no_number_fails_the_plan) {
     EXPECT_EQ(compare_training(plain, broken, kBf16).sameness, Sameness::kNotANumber);
     EXPECT_EQ(compare_training(broken, broken, kBf16).sameness, Sameness::kNotChecked) << "not the plan's doing";
   }
+}
+
+TEST_P(EquivalenceOf, moments_that_differ_where_updates_do_not_are_found) {
+  TrainingRecord other = plain;
+  for (auto& [name, values] : other.states) {
+    if (!name.ends_with("_sq")) continue;
+    for (double& value : values) value *= 16;
+  }
+  for (const Promise& promise : {kMicroBatch, kBf16}) {
+    const Equivalence found = compare_runs(plain, other, promise);
+    EXPECT_EQ(found.sameness, Sameness::kOther);
+    EXPECT_EQ(found.text, "trains something else: the optimizer's state `exp_avg_sq` differs by 1500 %");
+  }
+  other = plain;
+  for (double& value : other.states.at("0.1.exp_avg")) value *= 1.1;
+  EXPECT_FALSE(compare_runs(plain, other, kMicroBatch).differences.empty());
+  std::erase_if(other.states, [](const auto& state) { return state.first.ends_with("exp_avg"); });
+  EXPECT_EQ(compare_runs(plain, other, kMicroBatch).sameness, Sameness::kEqual);  // one that keeps it in another way
 }
 
 TEST_P(EquivalenceOf, one_tensor_that_is_trained_otherwise_is_found_among_many) {

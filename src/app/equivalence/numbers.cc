@@ -27,6 +27,8 @@ constexpr double kMostOfOneTensor = 0.5;
 // Adam and its like make steps of one size of gradients of any: what fewer bits do to small ones is as large as a step.
 // Seen on networks of convolutions: 19 % where the gradients are 1 % apart.
 constexpr double kStepsOfOneSize = 0.5;
+// A square is twice as far from another, as a share, as what is squared.
+constexpr double kSquares = 2;
 
 // How far the numbers of two runs may be apart: those of all tensors together, of one tensor, and of the weights'
 // updates.
@@ -137,6 +139,39 @@ void compare_updates(const TrainingRecord& without, const TrainingRecord& with, 
   }
 }
 
+// Moments of one name are of one size: those of squares are far smaller than the others.
+std::map<std::string, std::pair<Tensors, Tensors>> find_states(const TrainingRecord& without,
+                                                               const TrainingRecord& with) {
+  std::map<std::string, std::pair<Tensors, Tensors>> states;
+  for (const auto& [index, values] : without.states) {
+    const auto other = with.states.find(index);
+    if (other == with.states.end()) continue;  // a plan keeps it in another way
+    auto& [own, planned] = states[index.substr(index.rfind('.') + 1)];
+    own[index] = values;
+    planned[index] = other->second;
+  }
+  return states;
+}
+
+// What optimizers keep shows what updates of one size hide: gradients of later steps that are several times too large.
+// It is told where nothing else is.
+void compare_states(const TrainingRecord& without, const TrainingRecord& with, const Tolerance& tolerance,
+                    ComparedNumbers& into) {
+  if (!into.differences.empty()) return;
+  const double share = kSquares * std::max(tolerance.share, tolerance.updates);
+  for (const auto& [name, states] : find_states(without, with)) {
+    const TensorDistance distance = measure_distance(states.first, states.second, {}, share);
+    if (distance.whole > share) {
+      into.differences.push_back(
+          fmt::format("the optimizer's state `{}` differs by {}", name, percent(distance.whole)));
+    } else if (tolerance.is_rounding && distance.worst > kSquares * tolerance.one_tensor) {
+      const std::string parameter = distance.at.substr(0, distance.at.size() - name.size() - 1);
+      into.differences.push_back(fmt::format("the optimizer's state `{}` of parameter {} differs by {}", name,
+                                             parameter, percent(distance.worst)));
+    }
+  }
+}
+
 }  // namespace
 
 ComparedNumbers compare_numbers(const TrainingRecord& without, const TrainingRecord& with,
@@ -148,11 +183,13 @@ ComparedNumbers compare_numbers(const TrainingRecord& without, const TrainingRec
   compare_averages(without, with, tolerance, compared);
   compare_buffers(without, with, tolerance, compared);
   compare_updates(without, with, tolerance, compared);
+  compare_states(without, with, tolerance, compared);
   return compared;
 }
 
 std::string find_not_finite(const TrainingRecord& record) {
-  for (const Tensors* tensors : {&record.gradients, &record.updates, &record.buffers, &record.averages}) {
+  for (const Tensors* tensors :
+       {&record.gradients, &record.updates, &record.states, &record.buffers, &record.averages}) {
     if (std::string name = find_not_finite(*tensors); !name.empty()) return name;
   }
   return "";

@@ -6,7 +6,7 @@ from typing import Literal
 
 from vramfit.contract.fields import Note, Number
 
-TensorKind = Literal["gradient", "update", "buffer", "average", "average_in_order", "output", "input"]
+TensorKind = Literal["gradient", "update", "state", "buffer", "average", "average_in_order", "output", "input"]
 
 
 class TrainingStep(Note, kind="training_step"):
