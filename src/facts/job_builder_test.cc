@@ -266,8 +266,9 @@ TEST(JobBuilder, an_evaluation_with_gradients_on_is_known_by_its_note) {
   RecordingScript frugal = two_steps();
   EXPECT_FALSE(build(frugal).validates_with_gradients);
   RecordingScript script = two_steps();
-  script.note(R"({"kind":"evaluation","phase":"validate","gradients":true})");
+  script.note(R"({"kind":"evaluation","phase":"validate","gradients":true,"samples":8})");
   EXPECT_TRUE(build(script).validates_with_gradients);
+  EXPECT_EQ(build(script).evaluated_at_once, 8);
 }
 
 TEST(JobBuilder, of_what_evaluations_gather_the_largest_counts) {

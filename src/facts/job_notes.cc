@@ -32,7 +32,10 @@ class NoteReader {
     for (const auto& module : notes.module_memory) apply_module(module);
     for (const auto& optimizer : notes.optimizer) apply_optimizer(optimizer);
     for (const auto& precision : notes.precision) apply_precision(precision);
-    for (const auto& evaluation : notes.evaluation) job_.validates_with_gradients |= evaluation.gradients;
+    for (const auto& evaluation : notes.evaluation) {
+      job_.validates_with_gradients |= evaluation.gradients;
+      job_.evaluated_at_once = std::max(job_.evaluated_at_once, evaluation.samples);
+    }
     for (const auto& kept : notes.graphs_kept) apply_kept_graphs(kept);
     for (const auto& kept : notes.gradients_kept) job_.kept_gradients = {kept.line, kept.after_forward};
     for (const auto& growth : notes.growth) apply_growth(growth);

@@ -298,6 +298,7 @@ struct Job {
   std::optional<KeptGradients> kept_gradients;
   PrecisionFacts precision;
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
+  std::int64_t evaluated_at_once = 0;     // samples, by the first forward of an evaluation; 0: not known
   std::optional<GatheredFacts> gathered;
   std::optional<WideLoss> wide_loss;
   std::optional<AttentionFacts> attention;

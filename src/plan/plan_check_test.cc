@@ -39,6 +39,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"release_gradients", {}},
            {"chunked_loss", {{"chunk_bytes", std::int64_t{1 << 25}}, {"linear", std::int64_t{50304}}}},
            {"split_forward", {{"parts", std::int64_t{2}}}},
+           {"split_evaluation", {{"parts", std::int64_t{4}}}},
            {"gather_on_cpu", {}},
            {"allocator", {{"conf", std::string("expandable_segments:True")}}},
            {"empty_cache", {{"before", std::vector<std::string>{"validate"}}}},

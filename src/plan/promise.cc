@@ -42,6 +42,9 @@ Promise promise_of_tiles(const Change&) {
   return promise;
 }
 
+// Samples are evaluated by themselves; other sizes of a batch may have other orders of sums.
+Promise promise_of_split_evaluation(const Change& change) { return promise_of_tiles(change); }
+
 Promise promise_of_int8_weights(const Change&) {
   Promise promise{Sameness::kPrecision, kRoundingShare, false, "", false, false};
   promise.outputs = kInt8Share;
@@ -135,6 +138,7 @@ constexpr auto kPromises = std::to_array<Row>({{"allocator", exact},
                                                {"prune", promise_of_network},
                                                {"host_transforms", promise_of_sums},
                                                {"sparse_embeddings", promise_of_sparse},
+                                               {"split_evaluation", promise_of_split_evaluation},
                                                {"split_forward", promise_of_split},
                                                {"int4_weights", promise_of_int4_weights},
                                                {"half_teacher", promise_of_half_teacher},

@@ -297,6 +297,16 @@ class Tiles(Technique, id="tiles", meaning="evaluations in tiles", acts_in="eval
     per_side: int = needed("tiles along each side", least=2, most=_MOST_TILES)
 
 
+class SplitEvaluation(
+    Technique,
+    id="split_evaluation",
+    meaning="an evaluation's network works on a batch in parts",
+    acts_in="evaluation",
+    since=2,
+):
+    parts: int = needed("of a batch, as even as they can be", least=2, most=_MOST_PARTS, since=2)
+
+
 class Int8Weights(Technique, id="int8_weights", meaning="weights of 8 bits in evaluations", acts_in="evaluation"):
     pass
 

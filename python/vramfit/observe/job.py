@@ -100,7 +100,7 @@ def _on_root_enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     inner = scopes.unwrap(module)
     _note_root(root, inner)
     if position.phase in (VALIDATE, TEST):
-        _note_evaluation(inner)
+        _note_evaluation(inner, args, kwargs)
     _note_precision(module is not inner and "Optimized" in type(module).__name__)
     # One without a graph, within training too, leaves nothing for a backward.
     training = position.phase == TRAIN and sys.modules["torch"].is_grad_enabled()
@@ -126,12 +126,16 @@ def _note_root(root: scopes.Root, module: Any) -> None:
         )
 
 
-def _note_evaluation(module: Any) -> None:
-    """Whether an evaluation's forwards run with gradients on, so that each keeps its activations."""
+def _note_evaluation(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Whether an evaluation's forwards run with gradients on, so that each keeps its activations, and over how many
+    samples at once."""
     if not _once("evaluation", position.phase):
         return
-    gradients = sys.modules["torch"].is_grad_enabled() and any(p.requires_grad for p in module.parameters())
-    quiet_forwards.when_settled(lambda: notes.note(said.Evaluation(gradients=gradients)))
+    torch = sys.modules["torch"]
+    gradients = torch.is_grad_enabled() and any(p.requires_grad for p in module.parameters())
+    given = (each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor) and each.dim())
+    samples = next((int(each.shape[0]) for each in given), 0)
+    quiet_forwards.when_settled(lambda: notes.note(said.Evaluation(gradients=gradients, samples=samples)))
 
 
 def _on_root_exit(module: Any, result: Any) -> None:

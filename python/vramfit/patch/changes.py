@@ -111,6 +111,7 @@ _WHY_NOT = MappingProxyType(
     {
         "chunked_loss": "a loss in chunks takes a backward pass of its own",
         "split_forward": "each part of a batch runs again within the backward pass",
+        "split_evaluation": "the outputs of parts of a batch are put together around each call of the network",
         "offload_optimizer": "the optimizer's state moves within each of its steps",
         "half_evaluation": "weights and results change their type around each evaluation",
         "tiles": "an evaluation in tiles takes the network's layers apart",

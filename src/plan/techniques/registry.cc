@@ -17,6 +17,7 @@ std::span<const Technique* const> all_techniques() {
                                   &release_gradients(),
                                   &zero_grad_set_to_none(),
                                   &validation_batch(),
+                                  &split_evaluation(),
                                   &allocator(),
                                   &no_grad_validation(),
                                   &half_evaluation(),

@@ -22,6 +22,7 @@ const Technique& offload_optimizer();
 const Technique& optimizer();
 const Technique& release_gradients();
 const Technique& validation_batch();
+const Technique& split_evaluation();
 const Technique& no_grad_validation();
 const Technique& half_evaluation();
 const Technique& tiles();

@@ -13,8 +13,10 @@ namespace {
 
 // A job that it applies to, for the laws.
 model::Job job_for(const Technique& technique, const Target& target) {
-  const model::Job job = job_with_everything_applicable();
-  return technique.applies_to(job, target).standing == Standing::kApplicable ? job : evaluating_job();
+  for (const model::Job& job : {job_with_everything_applicable(), evaluating_job()}) {
+    if (technique.applies_to(job, target).standing == Standing::kApplicable) return job;
+  }
+  return evaluating_job_without_loader();
 }
 
 TEST(Techniques, have_distinct_ids_and_are_found_by_them) {

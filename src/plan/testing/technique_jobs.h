@@ -68,6 +68,14 @@ inline model::Job evaluating_job() {
   return job;
 }
 
+// Stacks its batches of 16 itself.
+inline model::Job evaluating_job_without_loader() {
+  model::Job job = evaluating_job();
+  job.loaders.clear();
+  job.evaluated_at_once = 16;
+  return job;
+}
+
 // What a run with the technique alone showed of `job`: these activations and weights in its evaluation.
 inline void add_measured(model::Job& job, std::string_view technique, Bytes activations, Bytes weights) {
   std::vector<model::StagePeak> moments = job.stage_peaks;

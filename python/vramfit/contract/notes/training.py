@@ -105,9 +105,10 @@ class Precision(Note, kind="precision"):
 
 
 class Evaluation(Note, kind="evaluation"):
-    """Whether the forwards of an evaluation ran with gradients on."""
+    """What the first forward of an evaluation was like."""
 
-    gradients: bool
+    gradients: bool  # they were on
+    samples: int = 0  # rows of the first tensor that it was given; 0: it was given none
 
 
 class Output(Note, kind="output"):

@@ -1,0 +1,102 @@
+"""An evaluation whose network works on its batch in parts: the same outputs, less memory, and what it is not for."""
+
+from __future__ import annotations
+
+import pytest
+from hooked_job import Job
+
+pytestmark = pytest.mark.by_release
+
+CARD = 2 << 30
+PLAN = {"id": "split_evaluation", "parts": 4}
+
+SCRIPT = """
+    import json, torch
+    from torch import nn
+    torch.manual_seed(0)
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            {layers}
+        def forward(self, x, scale=1.0):
+            {forward}
+    model = Net().cuda()
+    images = torch.randn({shape}).cuda()
+    {before}
+    model.eval()
+    torch.cuda.reset_peak_memory_stats()
+    with torch.{mode}():
+        out = {call}
+    {after}
+    first = out[0] if isinstance(out, tuple) else out
+    print(json.dumps({{"out": first.flatten().tolist(), "shape": list(first.shape),
+                       "peak": torch.cuda.max_memory_allocated()}}))
+"""
+LAYERS = "self.body = nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), nn.ReLU(), nn.Conv2d(64, 2, 3))"
+
+
+def evaluation(
+    layers: str = LAYERS,
+    forward: str = "return self.body(x) * scale",
+    shape: str = "8, 3, 32, 32",
+    before: str = "",
+    after: str = "",
+    mode: str = "no_grad",
+    call: str = "model(images, scale=2.0)",
+) -> str:
+    return SCRIPT.format(layers=layers, forward=forward, shape=shape, before=before, after=after, mode=mode, call=call)
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+@pytest.mark.parametrize("shape", ["8, 3, 32, 32", "7, 3, 32, 32", "2, 3, 32, 32"])
+def test_the_outputs_are_those_of_the_batch_and_take_less(job: Job, mode: str, shape: str) -> None:
+    script = evaluation(mode=mode, shape=shape)
+    whole = job.run(script, card=CARD, VRAMFIT_VALUES="cpu").output()
+    split = job.run(script, PLAN, card=CARD, VRAMFIT_VALUES="cpu")
+    assert split.output()["shape"] == whole["shape"]
+    assert split.output()["out"] == pytest.approx(whole["out"], abs=1e-5)
+    assert split.output()["peak"] < 0.75 * whole["peak"]
+    batch = int(shape[0])
+    assert split.only("plan_applied")["text"] == f"Net evaluates its batch of {batch} in {min(batch, 4)} parts"
+
+
+COUNT = "calls = []; model.body[0].register_forward_hook(lambda m, a, out: calls.append(len(out)))"
+
+
+def test_the_training_stays_as_it_is(job: Job) -> None:
+    before = f"""{COUNT}
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    model(images).sum().backward()
+    optimizer.step()"""
+    script = evaluation(before=before, after="assert calls == [8, 3, 2, 2, 1], calls")
+    assert job.run(script, PLAN, card=CARD, VRAMFIT_VALUES="cpu").output()["shape"] == [8, 2, 30, 30]
+
+
+def test_later_batches_are_split_evenly_and_of_another_size_too(job: Job) -> None:
+    after = """with torch.no_grad():
+        model(images)
+        model(images[:5])
+    assert calls[4:] == [2] * 4 + [2, 1, 1, 1], calls"""
+    script = evaluation(before=COUNT, after=after)
+    assert job.run(script, PLAN, card=CARD, VRAMFIT_VALUES="cpu").output()["shape"] == [8, 2, 30, 30]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"layers": "self.norm = nn.BatchNorm2d(3, track_running_stats=False)", "forward": "return self.norm(x)",
+          "after": "", "before": "", "call": "(model.norm.train(), model(images))[1]"},
+         "a batch norm averages over the samples"),
+        ({"forward": "y = self.body(x).flatten(1)\n            return y @ y.T"}, "samples of different sizes, 3 and 2"),
+        ({"forward": "return self.body(x).mean()"}, "a number for its batch"),
+        ({"forward": "return self.body(x).sum(0)"}, "its first dimension is not the batch's"),
+        ({"forward": "self.kept = self.body(x)\n            return self.kept"},
+         "keeps a tensor of its forward in Net.kept"),
+        ({"layers": "self.rnn = nn.LSTM(16, 8)", "forward": "return self.rnn(x)[0]", "shape": "8, 5, 16"},
+         "that of sequences, not of samples: LSTM takes it so"),
+        ({"forward": "return self.body(x) + torch.zeros(8, 1, 1, 1).cuda()"}, "fails on a part of its batch"),
+    ],
+)  # fmt: skip
+def test_what_is_not_of_its_samples_alone_is_refused(job: Job, given: dict[str, str], reason: str) -> None:
+    done = job.run(evaluation(**given), PLAN, card=CARD, VRAMFIT_VALUES="cpu")
+    assert reason in done.only("plan_refused")["text"]
