@@ -44,7 +44,7 @@ struct WatchWords {
   std::int64_t count = 0;
   int record_keep = 4;
   bool wants_prometheus = false;
-  std::vector<std::string> alerts;
+  std::vector<std::string> alerts, cards;
   std::string exec;
 };
 
@@ -200,7 +200,7 @@ bool wants_unicode(const WatchWords& words) {
 }
 
 tui::WatchState build_state(const WatchWords& words) {
-  tui::WatchState state{.tree = words.tree, .filter = words.filter};
+  tui::WatchState state{.tree = words.tree, .filter = words.filter, .cards = words.cards};
   for (const auto order : {tui::SortBy::kMemory, tui::SortBy::kCard, tui::SortBy::kPid, tui::SortBy::kUser,
                            tui::SortBy::kStarted, tui::SortBy::kName}) {
     if (tui::to_string(order) == words.sort) state.sort = order;
@@ -208,9 +208,11 @@ tui::WatchState build_state(const WatchWords& words) {
   return state;
 }
 
-int exit_code_of(const model::MachineSample& sample) {
-  const bool all_answer = std::ranges::all_of(sample.cards, [](const auto& card) { return card.problem.empty(); });
-  return !sample.cards.empty() && all_answer ? 0 : 1;
+// What is said of the cards that were asked for; others may be lost.
+int exit_code_of(const model::MachineSample& sample, const tui::CardChoice& choice) {
+  const bool all_answer = std::ranges::all_of(
+      sample.cards, [&](const auto& card) { return card.problem.empty() || !tui::is_chosen(card, sample, choice); });
+  return !sample.cards.empty() && all_answer && tui::missing_cards(sample, choice).empty() ? 0 : 1;
 }
 
 base::Result<int> show_once(const WatchWords& words, watch::Watch& watch) {
@@ -228,11 +230,11 @@ base::Result<int> show_once(const WatchWords& words, watch::Watch& watch) {
     const std::string json = report::machine_to_json_line(sample, VRAMFIT_VERSION);
     if (words.json == "-") {
       print(json);
-      return exit_code_of(sample);
+      return exit_code_of(sample, words.cards);
     }
     if (auto written = base::write_file(words.json, json); !written) return std::unexpected(written.error());
   }
-  if (words.csv == "-") return exit_code_of(sample);
+  if (words.csv == "-") return exit_code_of(sample, words.cards);
   std::vector<std::string> alerts;
   for (const auto& alert : (*tick)->alerts) alerts.push_back(alert.text);
   tui::WatchState state = build_state(words);
@@ -246,7 +248,7 @@ base::Result<int> show_once(const WatchWords& words, watch::Watch& watch) {
     text += (colour ? grid.to_coloured_line(row) : lines[static_cast<std::size_t>(row)]) + "\n";
   }
   print_page(text);
-  return exit_code_of(sample);
+  return exit_code_of(sample, words.cards);
 }
 
 void wait_until(std::int64_t due_ns) {
@@ -374,6 +376,9 @@ Verb add_watch_verb(const Parser& parser) {
   verb.add_flag("--per-process", words->per_process, "A metric for each process too, with names of users and programs");
   verb.add_option("--alert", words->alerts, "Tell when a rule holds: \"mem>90% for 30s\"; may be repeated").keeps_all();
   verb.add_option("--exec", words->exec, "Run this shell command when an alert begins");
+  verb.add_option("--card", words->cards, "Show these cards only, by number: 0 or 0,2; keys: 0-9, a for all")
+      .one_value_each()
+      .separated_by(',');
   verb.add_option("--sort", words->sort, "Order of the processes (memory)")
       .one_of({"memory", "card", "pid", "user", "since", "name"});
   verb.add_option("--filter", words->filter, "Show only processes that hold this text");

@@ -12,6 +12,8 @@
 
 namespace vramfit::tui {
 
+using std::string_view_literals::operator""sv;
+
 namespace {
 
 constexpr int kNarrowScreen = 60, kWideScreen = 110;
@@ -96,7 +98,7 @@ class Drawing {
 
   void draw_cards(int room, int bottom) {
     if (view_.cards.empty()) {
-      if (view_.remarks.empty()) line("no cards", Style::kDim);
+      if (view_.remarks.empty() && view_.all_cards == 0) line("no cards", Style::kDim);
       return;
     }
     int detail = is_narrow() ? 0 : 2;
@@ -296,12 +298,17 @@ class Drawing {
     if (row_ >= bottom) return;
     const auto all = columns();
     const int command = put_columns(all, nullptr, Style::kDim);
-    grid_.put(command, row_, view_.hidden > 0 ? fmt::format("COMMAND ({} filtered out)", view_.hidden) : "COMMAND",
+    std::vector<std::string> left_out;
+    if (view_.hidden > 0) left_out.push_back(fmt::format("{} filtered out", view_.hidden));
+    if (view_.elsewhere > 0) left_out.push_back(fmt::format("{} on other cards", view_.elsewhere));
+    grid_.put(command, row_, left_out.empty() ? "COMMAND" : fmt::format("COMMAND ({})", fmt::join(left_out, ", ")),
               Style::kDim);
     ++row_;
     if (view_.processes.empty()) {
-      if (row_ < bottom)
-        line(view_.hidden > 0 ? "no process matches the filter" : "no process uses a card", Style::kDim);
+      const std::string_view why = view_.hidden > 0      ? "no process matches the filter"
+                                   : view_.elsewhere > 0 ? "no process uses this card"
+                                                         : "no process uses a card";
+      if (row_ < bottom) line(why, Style::kDim);
       return;
     }
     const auto count = static_cast<int>(view_.processes.size());
@@ -334,12 +341,13 @@ class Drawing {
 
   // ── the rest ───────────────────────────────────────────────────────────
   void draw_help(int bottom) {
-    static constexpr std::array<std::string_view, 10> kLines = {
+    static constexpr std::array<std::string_view, 11> kLines = {
         "q            quit",
         "s, r         sort by memory, card, pid, user, since, name; reverse",
         "t            tree: workers under the process that started them",
         "/            filter by pid, user, command, container, job or card (Enter, Esc)",
         "up, down     move through the processes (also k, j, PgUp, PgDn, Home, End)",
+        "0-9, a       one card only, all cards; left, right: the card before, the next",
         "g, +, -      graphs on and off; a shorter, a longer time",
         "space        pause",
         "-            in a column: the card, driver or kernel does not tell",
@@ -353,11 +361,19 @@ class Drawing {
   void draw_keys() {
     row_ = height_ - 1;
     if (state_.typing) return line("/" + state_.filter + (look_.unicode ? "▏" : "_"), Style::kBold);
-    std::string text = fmt::format("q quit  / filter  s sort: {}{}  t tree", to_string(state_.sort),
-                                   state_.reversed ? " reversed" : "");
+    std::string text = fmt::format("q quit  / filter  s sort: {}{}  t tree{}", to_string(state_.sort),
+                                   state_.reversed ? " reversed" : "", state_.tree && !is_narrow() ? " on" : "");
     if (!state_.filter.empty()) text = fmt::format("Esc clears the filter \"{}\"  {}", state_.filter, text);
-    if (!is_narrow()) text += state_.tree ? " on  g graph  space pause  h help" : "  g graph  space pause  h help";
-    line(text, Style::kDim);
+    if (is_narrow()) return line(text, Style::kDim);
+    // What leads to all the others stays, whatever there is room for.
+    constexpr std::string_view kHelp = "  h help";
+    const std::string cards = !state_.cards.empty() ? fmt::format("  0-9 card, a all {}", view_.all_cards)
+                              : view_.all_cards > 1 ? "  0-9 card"
+                                                    : "";
+    for (const std::string_view piece : {std::string_view(cards), "  g graph"sv, "  space pause"sv}) {
+      if (columns_of(text) + columns_of(piece) + columns_of(kHelp) <= width_) text += piece;
+    }
+    line(fmt::format("{}{}", text, kHelp), Style::kDim);
   }
 
   const WatchView& view_;

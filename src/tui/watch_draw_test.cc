@@ -131,6 +131,23 @@ TEST(WatchDraw, graphs_stand_beside_each_other_where_there_is_room) {
   EXPECT_EQ(titles_in_a_row(400), 3) << "as many as there are cards that answer";
 }
 
+TEST(WatchDraw, a_chosen_card_has_the_only_graph_and_the_way_back_is_named) {
+  const auto sample = testing::large_machine();
+  const auto screen_of = [&](const WatchState& state) {
+    return joined(draw_watch(view_of(sample, state), some_history(sample, 300), state, Look(), {80, 24}));
+  };
+  const std::string all = screen_of({}), one = screen_of({.cards = {"5"}});
+  EXPECT_NE(all.find("GPU 0: memory "), std::string::npos) << all;
+  EXPECT_NE(all.find("0-9 card"), std::string::npos) << all;
+  EXPECT_EQ(one.find("GPU 0: memory "), std::string::npos) << one;
+  EXPECT_NE(one.find("GPU 5: memory "), std::string::npos) << one;
+  EXPECT_EQ(one.find("worker 0."), std::string::npos) << one;
+  EXPECT_NE(one.find("worker 5.24"), std::string::npos) << one;
+  EXPECT_NE(one.find("COMMAND (175 on other cards)"), std::string::npos) << one;
+  EXPECT_NE(one.find("0-9 card, a all 8"), std::string::npos) << one;
+  EXPECT_NE(one.find("h help"), std::string::npos) << one;
+}
+
 TEST(WatchDraw, one_look_shows_every_card_and_process) {
   const std::string text = joined(draw_all(view_of(testing::large_machine()), {.keys = false}, 80));
   EXPECT_NE(text.find("worker 7.24"), std::string::npos);

@@ -47,7 +47,7 @@ class Loop {
       constexpr std::int64_t kLongestWaitNs = 3'600'000'000'000;
       const std::int64_t wait = std::clamp<std::int64_t>(next - clock.now_ns(), 0, kLongestWaitNs);
       if (const auto key = screen_.wait_for_key(wait)) {
-        press(state_, *key, rows_);
+        press(state_, *key, choices_);
         pressed_ = must_draw_ = true;
       }
     }
@@ -73,8 +73,8 @@ class Loop {
     for (const auto& alert : tick_->alerts) alerts.push_back(alert.text);
     for (const auto& problem : tick_->problems) alerts.push_back(problem);
     const WatchView view = build_watch_view(tick_->sample, state_, alerts);
-    rows_ = static_cast<int>(view.processes.size());
-    state_.selected = std::clamp(state_.selected, 0, std::max(rows_ - 1, 0));
+    choices_ = {.rows = static_cast<int>(view.processes.size()), .cards = card_labels(tick_->sample)};
+    state_.selected = std::clamp(state_.selected, 0, std::max(choices_.rows - 1, 0));
     screen_.show(draw_watch(view, history_, state_, options_.look, size_));
   }
 
@@ -85,7 +85,7 @@ class Loop {
   WatchHistory history_;
   std::optional<watch::WatchTick> tick_;
   Size size_{0, 0};
-  int rows_ = 0;
+  Choices choices_;
   bool must_draw_ = true, pressed_ = false;
 };
 

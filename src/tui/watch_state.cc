@@ -37,7 +37,7 @@ void type(WatchState& state, const Key& key) {
   state.selected = 0;
 }
 
-void choose(WatchState& state, std::string_view key) {
+void choose(WatchState& state, std::string_view key, const std::vector<std::string>& cards) {
   if (key == "q" || key == "Q") state.quit = true;
   if (key == "s") state.sort = static_cast<SortBy>((static_cast<int>(state.sort) + 1) % 6);
   if (key == "r") state.reversed = !state.reversed;
@@ -46,6 +46,8 @@ void choose(WatchState& state, std::string_view key) {
   if (key == " " || key == "p") state.paused = !state.paused;
   if (key == "h" || key == "?") state.help = !state.help;
   if (key == "/" || key == "f") state.typing = true;
+  if (key == "a") state.cards.clear();
+  if (key.size() == 1 && key.front() >= '0' && key.front() <= '9') choose_digit(state.cards, key, cards);
   if (key == "j") ++state.selected;
   if (key == "k") --state.selected;
   if (key == "-") state.stride = std::min(state.stride * 2, kMostStride);
@@ -54,17 +56,23 @@ void choose(WatchState& state, std::string_view key) {
 
 }  // namespace
 
-void press(WatchState& state, const Key& key, int rows) {
+void press(WatchState& state, const Key& key, const Choices& choices) {
   if (state.typing) return type(state, key);
   switch (key.kind) {
     case KeyKind::kCharacter:
-      choose(state, key.text);
+      choose(state, key.text, choices.cards);
       break;
     case KeyKind::kUp:
       --state.selected;
       break;
     case KeyKind::kDown:
       ++state.selected;
+      break;
+    case KeyKind::kLeft:
+      step(state.cards, -1, choices.cards);
+      break;
+    case KeyKind::kRight:
+      step(state.cards, 1, choices.cards);
       break;
     case KeyKind::kPageUp:
       state.selected -= kPage;
@@ -76,7 +84,7 @@ void press(WatchState& state, const Key& key, int rows) {
       state.selected = 0;
       break;
     case KeyKind::kEnd:
-      state.selected = rows - 1;
+      state.selected = choices.rows - 1;
       break;
     case KeyKind::kEscape:
       state.help = false;
@@ -85,14 +93,18 @@ void press(WatchState& state, const Key& key, int rows) {
     default:
       break;
   }
-  state.selected = std::clamp(state.selected, 0, std::max(rows - 1, 0));
+  state.selected = std::clamp(state.selected, 0, std::max(choices.rows - 1, 0));
 }
 
 bool take_key(std::string& bytes, Key& key, bool no_more) {
-  static constexpr std::array<std::pair<std::string_view, KeyKind>, 14> kSequences = {{{"\033[A", KeyKind::kUp},
+  static constexpr std::array<std::pair<std::string_view, KeyKind>, 18> kSequences = {{{"\033[A", KeyKind::kUp},
                                                                                        {"\033[B", KeyKind::kDown},
                                                                                        {"\033OA", KeyKind::kUp},
                                                                                        {"\033OB", KeyKind::kDown},
+                                                                                       {"\033[C", KeyKind::kRight},
+                                                                                       {"\033[D", KeyKind::kLeft},
+                                                                                       {"\033OC", KeyKind::kRight},
+                                                                                       {"\033OD", KeyKind::kLeft},
                                                                                        {"\033[5~", KeyKind::kPageUp},
                                                                                        {"\033[6~", KeyKind::kPageDown},
                                                                                        {"\033[H", KeyKind::kHome},

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "tui/card_choice.h"
 
 namespace vramfit::tui {
 
@@ -17,6 +20,7 @@ struct WatchState {
   bool reversed = false;
   bool tree = false;
   std::string filter;   // shown rows hold it in pid, user, command, container, job or card; case does not matter
+  CardChoice cards;     // no other cards are shown, nor processes and graphs of others
   bool typing = false;  // keys go into the filter
   bool paused = false;
   bool graph = true;
@@ -31,6 +35,8 @@ enum class KeyKind : std::uint8_t {
   kCharacter,
   kUp,
   kDown,
+  kLeft,
+  kRight,
   kPageUp,
   kPageDown,
   kHome,
@@ -45,8 +51,13 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-// `rows` is how many rows the process list has now.
-void press(WatchState& state, const Key& key, int rows);
+// What there is to choose from now.
+struct Choices {
+  int rows = 0;  // of the process list
+  std::vector<std::string> cards;
+};
+
+void press(WatchState& state, const Key& key, const Choices& choices);
 
 // Takes the next key off the front of what a terminal sent. Returns false when the bytes are the beginning of a longer
 // sequence; with `no_more` a lone escape byte is the Escape key.

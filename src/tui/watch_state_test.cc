@@ -15,7 +15,7 @@ std::vector<Key> keys_of(std::string bytes, bool no_more = false) {
 
 WatchState after(const std::string& bytes, int rows = 5) {
   WatchState state;
-  for (const Key& key : keys_of(bytes, true)) press(state, key, rows);
+  for (const Key& key : keys_of(bytes, true)) press(state, key, {.rows = rows, .cards = {"0", "1", "2", "3"}});
   return state;
 }
 
@@ -40,6 +40,15 @@ TEST(WatchState, letters_choose) {
   EXPECT_TRUE(after(" ").paused);
   EXPECT_EQ(after("--").stride, 4);
   EXPECT_EQ(after("--+++").stride, 1);
+}
+
+TEST(WatchState, digits_and_arrows_choose_a_card_and_a_all_of_them) {
+  EXPECT_EQ(after("2").cards, (CardChoice{"2"}));
+  EXPECT_EQ(after("21").cards, (CardChoice{"1"}));
+  EXPECT_TRUE(after("2a").cards.empty());
+  EXPECT_EQ(after("\033[C").cards, (CardChoice{"0"}));
+  EXPECT_EQ(after("\033OD\033[D").cards, (CardChoice{"2"}));
+  EXPECT_TRUE(after("/2").cards.empty()) << "it is typed into the filter";
 }
 
 TEST(WatchState, the_selection_stays_within_the_rows) {

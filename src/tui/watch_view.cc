@@ -92,17 +92,6 @@ std::vector<Remark> card_remarks(const model::CardReading& card) {
   return remarks;
 }
 
-// Its number; virtual cards of all sessions are counted through, since each session has a card 0.
-std::string label_of(const model::CardReading& card, const model::MachineSample& sample) {
-  if (card.session.empty()) return number_text(card.index, "");
-  int number = 0;
-  for (const auto& one : sample.cards) {
-    if (&one == &card) break;
-    number += one.session.empty() ? 0 : 1;
-  }
-  return fmt::format("v{}", number);
-}
-
 CardView view_of(const model::CardReading& card, const model::MachineSample& sample) {
   CardView view{.uuid = card.uuid, .index = label_of(card, sample), .name = card.name, .id = short_id(card, sample)};
   view.is_slice = !card.parent.empty();
@@ -312,13 +301,24 @@ WatchView build_watch_view(const model::MachineSample& sample, const WatchState&
   }
   for (const std::string& alert : alerts) view.remarks.push_back({Level::kBad, "ALERT " + alert});
   view.host = host_pieces(sample.host);
-  for (const auto& card : sample.cards) view.cards.push_back(view_of(card, sample));
+  for (const auto& card : sample.cards) {
+    if (is_chosen(card, sample, state.cards)) view.cards.push_back(view_of(card, sample));
+  }
+  const std::vector<std::string> labels = card_labels(sample);
+  view.all_cards = static_cast<int>(labels.size());
+  for (const std::string& missing : missing_cards(sample, state.cards)) {
+    const std::string all = labels.empty() ? "there is none" : fmt::format("the cards are {}", fmt::join(labels, ", "));
+    view.remarks.push_back({Level::kBad, fmt::format("there is no card {}: {}", missing, all)});
+  }
   std::vector<Row> rows;
   const std::string filter = lower(state.filter);
   for (const auto& process : sample.processes) {
     for (const auto& use : process.uses) {
       Row row = row_of(process, use, sample);
-      if (row.searched.find(filter) == std::string::npos) {
+      const bool is_elsewhere = row.card == nullptr ? !state.cards.empty() : !is_chosen(*row.card, sample, state.cards);
+      if (is_elsewhere) {
+        ++view.elsewhere;
+      } else if (row.searched.find(filter) == std::string::npos) {
         ++view.hidden;
       } else {
         rows.push_back(std::move(row));

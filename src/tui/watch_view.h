@@ -47,6 +47,8 @@ struct WatchView {
   std::vector<CardView> cards;
   std::vector<ProcessView> processes;  // filtered and sorted
   int hidden = 0;                      // by the filter
+  int elsewhere = 0;                   // on cards that were not chosen
+  int all_cards = 0;                   // with those that were not chosen, without slices
 };
 
 // `alerts` are sentences about what goes on now.

@@ -34,6 +34,24 @@ TEST(WatchView, a_filter_looks_at_everything_that_is_shown) {
   EXPECT_EQ(view_with({.filter = "nothing"}).hidden, 5);
 }
 
+TEST(WatchView, one_card_is_shown_with_its_slices_and_processes_alone) {
+  const auto view = view_with({.cards = {"2"}});
+  ASSERT_EQ(view.cards.size(), 2u);
+  EXPECT_EQ(view.cards[0].index, "2");
+  EXPECT_TRUE(view.cards[1].is_slice);
+  EXPECT_EQ(pids(view), (std::vector<std::string>{"4100"}));
+  EXPECT_EQ(view.elsewhere, 4);
+  EXPECT_EQ(view.hidden, 0);
+  EXPECT_EQ(view.all_cards, 4);
+}
+
+TEST(WatchView, a_card_that_there_is_not_is_told_with_those_that_there_are) {
+  const auto view = view_with({.cards = {"1", "7"}});
+  EXPECT_EQ(view.cards.size(), 1u);
+  ASSERT_EQ(view.remarks.size(), 1u);
+  EXPECT_EQ(view.remarks[0], (Remark{Level::kBad, "there is no card 7: the cards are 0, 1, 2, 3"}));
+}
+
 TEST(WatchView, workers_stand_under_the_parent_they_share) {
   const auto view = view_with({.tree = true});
   ASSERT_EQ(view.processes.size(), 6u);

@@ -104,6 +104,24 @@ def test_keys_choose_what_is_shown(terminal: Terminal) -> None:
     shows(terminal, "ended 0")
 
 
+def test_one_card_is_shown_alone(terminal: Terminal) -> None:
+    terminal.watch("--card", "1")
+    shows(terminal, "1024 MiB of 23.69 GiB")
+    shows(terminal, "no process uses this card")
+    assert not any("9.00 GiB" in line for line in terminal.screen())
+    terminal.keys("0")
+    shows(terminal, str(os.getpid()))
+    assert not any("1024 MiB of" in line for line in terminal.screen())
+    terminal.keys("Right")
+    shows(terminal, "GPU 1: memory")
+    terminal.keys("a")
+    shows(terminal, "0-9 card")
+    shows(terminal, "9.00 GiB of 23.69 GiB")
+    shows(terminal, "1024 MiB of 23.69 GiB")
+    terminal.keys("q")
+    shows(terminal, "ended 0")
+
+
 def test_no_colour_and_no_unicode(terminal: Terminal) -> None:
     terminal.watch("--no-unicode", variables="NO_COLOR=1")
     shows(terminal, "[####")

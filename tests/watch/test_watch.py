@@ -132,6 +132,19 @@ def test_no_driver_is_said_and_is_an_exit_code(product: Product) -> None:
     assert "no NVIDIA driver" in done.stdout
 
 
+def test_one_look_at_chosen_cards_answers_for_them_alone(machine: Machine, own_pid: int) -> None:
+    machine.script("0 lost", f"1 process {own_pid} {GIB}")
+    one = machine.run("--once", "--card", "1")
+    assert one.returncode == 0, one.stderr
+    assert "1024 MiB of" in one.stdout and "fell off the bus" not in one.stdout
+    both = machine.run("--once", "--card", "1,0")
+    assert both.returncode == 1
+    assert "1024 MiB of" in both.stdout and "fell off the bus" in both.stdout
+    absent = machine.run("--once", "--card", "1,7")
+    assert absent.returncode == 1
+    assert "there is no card 7: the cards are 0, 1" in absent.stdout
+
+
 def test_alerts_run_a_command_once_and_again_after_a_break(machine: Machine, own_pid: int) -> None:
     told = machine.product.folder / "told"
     command = f'echo "$VRAMFIT_ALERT_NAME $VRAMFIT_ALERT" >> {told}'
