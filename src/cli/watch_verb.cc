@@ -25,6 +25,7 @@
 #include "report/watch_peaks.h"
 #include "tui/terminal_screen.h"
 #include "tui/watch_draw.h"
+#include "tui/watch_help.h"
 #include "tui/watch_loop.h"
 #include "watch/book.h"
 #include "watch/command.h"
@@ -388,6 +389,9 @@ Verb add_watch_verb(const Parser& parser) {
   verb.add_flag("--no-unicode", words->no_unicode, "Plain ASCII");
   verb.add_flag("--no-virtual", words->no_virtual, "Without the virtual cards of running sessions");
   verb.takes_command();
+  std::string marks = "What stands on screen:";
+  for (const std::string& line : tui::mark_lines(shows_utf8())) marks += "\n  " + line;
+  verb.footer(marks);
   verb.examples({"vramfit watch --record cards.vfw", "vramfit watch -- python train.py"});
   return {verb, [words, verb](const Command& command) {
             words->wants_prometheus = verb.option("--prometheus").was_given();

@@ -9,6 +9,7 @@
 
 #include "report/layout.h"
 #include "report/watch_time.h"
+#include "tui/watch_help.h"
 
 namespace vramfit::tui {
 
@@ -73,6 +74,7 @@ class Drawing {
       if (!text.empty() && room > 3) at = grid_.put(at + 2, row_, fit(text, room, mark()), style);
     }
     ++row_;
+    if (state_.help) return;  // the help takes all rows of a small window
     std::string host;
     for (const std::string& piece : view_.host) {
       const std::string longer = host.empty() ? piece : host + "  " + piece;
@@ -341,20 +343,10 @@ class Drawing {
 
   // ── the rest ───────────────────────────────────────────────────────────
   void draw_help(int bottom) {
-    static constexpr std::array<std::string_view, 11> kLines = {
-        "q            quit",
-        "s, r         sort by memory, card, pid, user, since, name; reverse",
-        "t            tree: workers under the process that started them",
-        "/            filter by pid, user, command, container, job or card (Enter, Esc)",
-        "up, down     move through the processes (also k, j, PgUp, PgDn, Home, End)",
-        "0-9, a       one card only, all cards; left, right: the card before, the next",
-        "g, +, -      graphs on and off; a shorter, a longer time",
-        "space        pause",
-        "-            in a column: the card, driver or kernel does not tell",
-        "!            something to know about a card",
-        "h            back"};
-    for (const std::string_view text : kLines) {
-      if (row_ < bottom) line(text, Style::kPlain, 1);
+    for (const auto& lines : {key_lines(), mark_lines(look_.unicode)}) {
+      for (const std::string& text : lines) {
+        if (row_ < bottom) line(text, Style::kPlain, 1);
+      }
     }
   }
 

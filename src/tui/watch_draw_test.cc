@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "tui/testing/samples.h"
+#include "tui/watch_help.h"
 
 namespace vramfit::tui {
 namespace {
@@ -146,6 +148,49 @@ TEST(WatchDraw, a_chosen_card_has_the_only_graph_and_the_way_back_is_named) {
   EXPECT_NE(one.find("COMMAND (175 on other cards)"), std::string::npos) << one;
   EXPECT_NE(one.find("0-9 card, a all 8"), std::string::npos) << one;
   EXPECT_NE(one.find("h help"), std::string::npos) << one;
+}
+
+// The ends of bars and graphs are parts of the block that stands for memory.
+bool is_part_of_a_block(std::string_view character) { return character >= "▁" && character <= "▏"; }
+
+std::set<std::string> marks_of(const std::string& text) {
+  std::set<std::string> marks;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    const std::string mark = text.substr(at, length);
+    if (lead >= 0x80 && !is_part_of_a_block(mark)) marks.insert(mark);
+    at += length;
+  }
+  return marks;
+}
+
+TEST(WatchDraw, every_mark_on_screen_is_in_the_help_at_80_columns) {
+  const std::string help = draw({"help", {80, 24}}, {.help = true});
+  const std::string ascii = draw({"help", {80, 24}, false}, {.help = true});
+  EXPECT_EQ(help.find("…  \n"), std::string::npos) << help;
+  EXPECT_NE(help.find("this help, and back"), std::string::npos) << help;
+  EXPECT_NE(help.find("a worker of the process above"), std::string::npos) << help;
+  auto sample = testing::busy_machine();
+  WatchHistory history = some_history(sample, 20);
+  for (auto& card : sample.cards) card.used_bytes = model::Absence::kLost;
+  for (int i = 0; i < 9; ++i) history.add(sample);
+  std::set<std::string> seen;
+  for (const WatchState& state : {WatchState(), WatchState{.tree = true}}) {
+    for (const Size size : {Size{80, 24}, Size{120, 60}}) {
+      seen.merge(marks_of(joined(draw_watch(view_of(testing::busy_machine(), state), history, state, Look(), size))));
+    }
+  }
+  EXPECT_GE(seen.size(), 5u);
+  for (const std::string& mark : seen) EXPECT_NE(help.find(mark), std::string::npos) << mark << "\n" << help;
+  for (const std::string_view words : {"[zombie]", "[not in our /proc]", "[gone]", "2:0", "v0", "0/2", "SM", "P2",
+                                       "ECC", "WHERE", "RANK", "MHz", "NVLink", " - ", "!"}) {
+    EXPECT_NE((" " + help).find(words == " - " ? " -  " : words), std::string::npos) << words << "\n" << help;
+  }
+  for (const std::string_view mark : {" # . ", " ? ", " * ", " ~  \\ "}) {
+    EXPECT_NE(ascii.find(mark), std::string::npos) << mark << "\n" << ascii;
+  }
+  for (const std::string& line : tui::mark_lines(true)) EXPECT_LE(columns_of(line), 78) << line;
 }
 
 TEST(WatchDraw, one_look_shows_every_card_and_process) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -143,6 +144,28 @@ def test_one_look_at_chosen_cards_answers_for_them_alone(machine: Machine, own_p
     absent = machine.run("--once", "--card", "1,7")
     assert absent.returncode == 1
     assert "there is no card 7: the cards are 0, 1" in absent.stdout
+
+
+def test_the_help_tells_what_each_mark_means(machine: Machine) -> None:
+    told = machine.run("--help").stdout
+    for mark in (
+        "█ ░",
+        "·",
+        "•",
+        "!",
+        "2:0",
+        "v0",
+        "P2",
+        "RANK 0/2",
+        "SM",
+        "[zombie]",
+        "[gone]",
+        "[not in our /proc]",
+        "…",
+    ):
+        assert re.search(rf"^  .*{re.escape(mark)}", told[told.index("on screen:") :], re.MULTILINE), mark
+    plain = machine.run("--help", LANG="C", LC_ALL="C").stdout
+    assert "  # . " in plain and "  ? " in plain and plain.isascii()
 
 
 def test_alerts_run_a_command_once_and_again_after_a_break(machine: Machine, own_pid: int) -> None:
