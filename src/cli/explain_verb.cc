@@ -12,16 +12,19 @@ namespace vramfit::cli {
 
 namespace {
 
-base::Result<int> act(const std::string& name, const std::string& json_file) {
-  std::vector<model::CausePage> pages = app::cause_pages();
+base::Result<int> act(const std::vector<std::string>& names, const std::string& json_file) {
+  std::vector<model::CausePage> pages;
   std::string text;
-  if (name.empty()) {
-    text = report::causes_to_text(pages);
-  } else {
+  for (const std::string& name : names) {
     const auto page = app::find_cause_page(name);
     if (!page) return std::unexpected(page.error());
-    text = report::cause_to_text(*page, app::example_of(*page), {.ascii = !shows_utf8()});
-    pages = {*page};
+    text +=
+        (pages.empty() ? "" : "\n") + report::cause_to_text(*page, app::example_of(*page), {.ascii = !shows_utf8()});
+    pages.push_back(*page);
+  }
+  if (names.empty()) {
+    pages = app::cause_pages();
+    text = report::causes_to_text(pages);
   }
   const std::string json = report::causes_to_json(pages, VRAMFIT_VERSION);
   if (json_file == "-") {
@@ -37,18 +40,19 @@ base::Result<int> act(const std::string& name, const std::string& json_file) {
 
 Verb add_explain_verb(const Parser& parser) {
   struct Options {
-    std::string name, json;
+    std::vector<std::string> names;
+    std::string json;
   };
   auto options = std::make_shared<Options>();
   const Parser verb = parser.add_verb("explain", "What a finding's code means, its smallest example and its cure");
   std::vector<std::string> names;
   for (const model::CausePage& page : app::cause_pages()) names.insert(names.end(), {page.code, page.label});
-  verb.add_option("code", options->name, "VF201, or a label such as leak_growth; without one all are listed")
+  verb.add_option("codes", options->names, "VF201, or labels such as leak_growth; without any all are listed")
       .suggests(std::move(names));
   verb.add_option("--json", options->json, "Write it as JSON to this file; - is stdout").written_file();
   verb.examples({"vramfit explain VF201", "vramfit explain leak_growth --json -"});
   return {verb, [options](const Command&) {
-            const auto code = act(options->name, options->json);
+            const auto code = act(options->names, options->json);
             return code ? *code : report_error(code.error());
           }};
 }

@@ -17,7 +17,8 @@
 
 #include "base/file.h"
 #include "base/nearest_word.h"
-#include "base/shell_word.h"
+#include "base/parse_number.h"
+#include "cli/first_words.h"
 #include "report/layout.h"
 
 namespace vramfit::cli {
@@ -126,12 +127,6 @@ std::vector<std::string> words_before(const std::vector<std::string>& left, cons
   return {words.begin(), std::ranges::find(words, left.front())};
 }
 
-std::string in_shell(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += " " + base::quote_for_shell(word);
-  return text;
-}
-
 // A job that follows the options without a --: what was understood stands before it, the job behind.
 std::string explain_missing_dashes(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<std::string> job = left_over(app);
@@ -145,7 +140,9 @@ std::string explain_missing_dashes(const CLI::App& app, const std::vector<std::s
       own.push_back(word);
     }
   }
-  return fmt::format("-- is missing before the job\n  vramfit{} --{}", in_shell(own), in_shell(job));
+  const CLI::Option* gpu = innermost(app).get_option_no_throw("--gpu");
+  const bool needs_card = gpu != nullptr && gpu->get_required() && gpu->count() == 0;
+  return fmt::format("-- is missing before the job\n  {}", with_dashes(std::move(own), job, needs_card));
 }
 
 // What CLI11 says in a form of its own.
@@ -160,11 +157,14 @@ std::string with_count(const std::string& text) {
                      parts[4].str());
 }
 
+constexpr std::string_view kNoRun = "there is no run ";
+
 // Rewords what CLI11 tells of a value that is no number: "Could not convert: --port = 99999".
 std::string in_our_words(const CLI::App& app, const CLI::ParseError& problem) {
   const std::string text = with_count(problem.what());
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr)
     return fmt::format("nothing is known of{}", in_shell(left_over(app)));
+  if (const std::size_t run = text.find(kNoRun); run != std::string::npos) return text.substr(run);
   if (problem.get_name() == "RequiredError" && app.get_subcommands().empty()) return "no verb is given";
   constexpr std::string_view kNoValue = "Could not convert: ", kBetween = " = ";
   const std::size_t between = text.find(kBetween);
@@ -199,6 +199,13 @@ Option Option::suggests(std::vector<std::string> words) const {
 }
 Option Option::is_a(grammar::Value value) const {
   told()[option_].value = value;
+  // CLI11 makes the largest number of what is beyond it, which nobody typed.
+  const auto check = [](const std::string& text) {
+    const bool is_number = !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_beyond = is_number && !base::parse_number<std::int64_t>(text);
+    return is_beyond ? fmt::format("{}{}; `vramfit runs` lists them", kNoRun, text) : std::string();
+  };
+  if (value == grammar::Value::kRun) option_->check(CLI::Validator(check, "", ""));
   return *this;
 }
 Option Option::existing_file() const { return Option(option_->check(CLI::ExistingFile)); }
@@ -311,7 +318,9 @@ std::optional<int> CommandLine::read(std::vector<std::string> words, bool has_co
     return std::nullopt;
   } catch (const CLI::ParseError& problem) {
     const bool asked = problem.get_exit_code() == 0;  // --help, --version
-    std::string mistyped = grammar::explain_mistyped(grammar(), words_before(left_over(*app_), words));
+    const bool has_verb = !words.empty() && grammar::find_verb(grammar(), words.front()) != nullptr;
+    std::string mistyped = words.empty() || has_verb ? "" : explain_file(words.front());
+    if (mistyped.empty()) mistyped = grammar::explain_mistyped(grammar(), words_before(left_over(*app_), words));
     if (mistyped.empty() && !has_command) mistyped = explain_missing_dashes(*app_, words);
     if (mistyped.empty()) mistyped = grammar::explain_mistyped(grammar(), words);
     if (asked) {

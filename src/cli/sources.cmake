@@ -1,4 +1,4 @@
-set(vramfit_cli_sources main.cc check_verb.cc completion_verb.cc doctor_verb.cc env_verb.cc estimate_verb.cc explain_verb.cc export_verb.cc fit_verb.cc gpus_verb.cc init_verb.cc job_options.cc json_output.cc parser.cc patch_verb.cc replay_verb.cc report_verb.cc run_verb.cc runs_verb.cc serve_verb.cc sweep_verb.cc terminal.cc verify_verb.cc watch_verb.cc)
+set(vramfit_cli_sources main.cc check_verb.cc completion_verb.cc doctor_verb.cc env_verb.cc estimate_verb.cc explain_verb.cc export_verb.cc first_words.cc fit_verb.cc gpus_verb.cc init_verb.cc job_options.cc json_output.cc parser.cc patch_verb.cc replay_verb.cc report_verb.cc run_verb.cc runs_verb.cc serve_verb.cc sweep_verb.cc terminal.cc verify_verb.cc watch_verb.cc)
 list(TRANSFORM vramfit_cli_sources PREPEND "cli/")
 add_executable(vramfit ${vramfit_cli_sources})
 vramfit_compiled_in_src(vramfit)

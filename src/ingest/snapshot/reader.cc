@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "ingest/pickle/json.h"
 #include "ingest/pickle/machine.h"
 #include "ingest/snapshot/builder.h"
@@ -74,6 +76,20 @@ std::string describe(const pickle::Value& value, const pickle::Machine& machine)
   }
 }
 
+// Somebody's log, notes or source: what a pickle's operations would say of it ("a text of 1701011826 bytes") helps no
+// one. Pickles of protocol 0 are letters too, and begin as no sentence does.
+bool begins_as_text(const std::filesystem::path& path) {
+  std::string head(4096, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  if (head.empty() || head.starts_with('\x80') || head.starts_with("(d") || head.starts_with("(l")) return false;
+  return std::ranges::all_of(head, [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return byte >= ' ' || byte == '\n' || byte == '\r' || byte == '\t' || byte == '\033' || byte == '\b';
+  });
+}
+
 base::Result<model::Snapshot> read(pickle::Storage& storage, std::string_view name, SnapshotLimits limits) {
   const auto place = [&](base::Error error) {
     error.where = error.where.empty() ? std::string(name) : fmt::format("{}: {}", name, error.where);
@@ -127,7 +143,14 @@ bool sniff_snapshot(std::span<const std::byte> head) {
 base::Result<model::Snapshot> read_snapshot(const std::filesystem::path& path, SnapshotLimits limits) {
   auto storage = pickle::FileStorage::open(path);
   if (!storage) return std::unexpected(storage.error());
-  return read(*storage, path.string(), limits);
+  auto snapshot = read(*storage, path.string(), limits);
+  if (!snapshot && begins_as_text(path)) {
+    return base::fail(ErrorCode::kUsage, "this is no memory snapshot: it is a text", path.string(),
+                      fmt::format("`vramfit doctor {}` reads logs and messages; a snapshot is what "
+                                  "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes",
+                                  base::quote_for_shell(path.string())));
+  }
+  return snapshot;
 }
 
 base::Result<model::Snapshot> parse_snapshot(std::span<const std::byte> bytes, std::string_view name,
