@@ -13,6 +13,7 @@
 #include "base/edit_distance.h"
 #include "devices/card_names.h"
 #include "devices/mig.h"
+#include "devices/other_makers.h"
 
 namespace vramfit::devices {
 
@@ -91,6 +92,11 @@ base::Error unknown_card(const std::vector<Card>& catalogue, std::string_view na
     return {
         ErrorCode::kNotFound, fmt::format("no {} with {} GB is known", model->key, *typed.size_gb), "--gpu",
         fmt::format("{}, or {}:{}GiB for one with that much memory", with_memory(*model), model->key, *typed.size_gb)};
+  }
+  if (const std::string_view maker = other_maker_of(name); !maker.empty()) {
+    return {ErrorCode::kUnsupported,
+            fmt::format("\"{}\" is a card of {}, and only NVIDIA's cards are emulated", name, maker), "--gpu",
+            "`vramfit doctor` reads its logs; a card of NVIDIA can be given another size: rtx3090:20GiB"};
   }
   return {ErrorCode::kNotFound, fmt::format("no card is called \"{}\"", name), "--gpu",
           fmt::format("the nearest names: {}; `vramfit gpus` lists all, and a TOML file describes another",

@@ -65,6 +65,22 @@ TEST(Catalogue, an_unknown_name_gets_the_nearest_ones) {
   EXPECT_TRUE(find_card(kCards, "1O70").error().remedy.starts_with("the nearest names: gtx1070 (8.00 GiB)"));
 }
 
+TEST(Catalogue, a_card_of_another_maker_is_refused_by_its_maker) {
+  for (const auto& [name, maker] :
+       {std::pair("mi300x", "AMD"), std::pair("AMD Instinct MI250", "AMD"), std::pair("rx 7900 XTX", "AMD"),
+        std::pair("rx9070xt", "AMD"), std::pair("Radeon Pro W7900", "AMD"), std::pair("gfx1100", "AMD"),
+        std::pair("rx580", "AMD"), std::pair("Arc A770", "Intel"), std::pair("gaudi2", "Intel")}) {
+    const auto match = find_card(kCards, name);
+    ASSERT_FALSE(match) << name;
+    EXPECT_EQ(match.error().what,
+              std::string("\"") + name + "\" is a card of " + maker + ", and only NVIDIA's cards are emulated");
+    EXPECT_EQ(match.error().remedy.find("nearest"), std::string::npos) << match.error().remedy;
+  }
+  for (const char* name : {"rx 3061", "rx3071", "rx 5070"}) {
+    EXPECT_NE(find_card(kCards, name).error().remedy.find("the nearest names"), std::string::npos) << name;
+  }
+}
+
 TEST(Catalogue, a_name_without_its_series_is_announced_where_it_can_mean_one_card_only) {
   for (const auto& [typed, key] : {std::pair("1070", "gtx1070"), std::pair("3060 Ti", "rtx3060ti"),
                                    std::pair("4060 laptop", "rtx4060-laptop"), std::pair("3060", "rtx3060")}) {

@@ -136,13 +136,22 @@ base::Result<json> parse_text(std::string_view text, std::string_view name) {
   }
 }
 
-base::Result<void> check_keys(const json& root, std::string_view name) {
+// A technique that stands beside "techniques", spelled so or nearly so.
+std::string meant_technique(const std::string& key, std::span<const model::TechniqueSchema> schema) {
+  std::vector<std::string> ids;
+  for (const model::TechniqueSchema& technique : schema) ids.emplace_back(technique.id);
+  const auto meant = base::nearest_word(key, ids);
+  return meant ? fmt::format(": did you mean {{\"id\": \"{}\"}} in its \"techniques\"?", *meant) : "";
+}
+
+base::Result<void> check_keys(const json& root, std::string_view name, std::span<const model::TechniqueSchema> schema) {
   const std::vector<std::string> known(std::begin(model::kPlanKeys), std::end(model::kPlanKeys));
   for (const auto& [key, value] : root.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     const auto meant = base::nearest_word(key, known);
-    return corrupt(
-        fmt::format("a plan has no \"{}\"{}", key, meant ? fmt::format(": did you mean \"{}\"?", *meant) : ""), name);
+    return corrupt(fmt::format("a plan has no \"{}\"{}", key,
+                               meant ? fmt::format(": did you mean \"{}\"?", *meant) : meant_technique(key, schema)),
+                   name);
   }
   return {};
 }
@@ -206,7 +215,7 @@ base::Result<model::Plan> parse_plan(std::string_view text, std::string_view nam
   const json& root = *parsed;
   const auto version = parse_version(root, name, model::newest_plan_version(schema));
   if (!version) return std::unexpected(version.error());
-  if (auto known = check_keys(root, name); !known) return std::unexpected(known.error());
+  if (auto known = check_keys(root, name, schema); !known) return std::unexpected(known.error());
   auto changes = parse_changes(root.value("techniques", json()), name);
   if (!changes) return std::unexpected(changes.error());
   model::Plan plan;

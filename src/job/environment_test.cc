@@ -236,6 +236,21 @@ TEST(Environment, the_newest_python_of_the_table_is_found_under_its_own_name) {
   EXPECT_TRUE(job->is_kept);
 }
 
+TEST(Environment, a_mistyped_release_of_torch_is_refused_before_anything_is_made) {
+  FakeMachine machine;
+  auto asked = request(machine, {"python", "train.py"});
+  asked.torch = "2.66";
+  const auto job = choose(asked);
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().what, "no release \"2.66\" of torch is known; did you mean 2.6?");
+  EXPECT_EQ(job.error().where, "--torch");
+  EXPECT_TRUE(job.error().remedy.ends_with("its whole version, as 2.66.0")) << job.error().remedy;
+  asked.torch = "latest";
+  EXPECT_EQ(choose(asked).error().what, "no release \"latest\" of torch is known");
+  asked.torch = "2.66.0";
+  EXPECT_EQ(choose(asked).error().what, "there is no python3 on the PATH") << "it may be one of tomorrow";
+}
+
 TEST(Environment, a_machine_without_python_is_told_which_would_do) {
   FakeMachine machine;
   auto asked = request(machine, {"python", "train.py"});

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <set>
 
+#include "base/nearest_word.h"
 #include "job/platforms.h"
 
 namespace vramfit::job {
@@ -53,6 +55,27 @@ std::unexpected<base::Error> fail_without_python(const std::vector<model::Card>&
                           to_string(*pythons)));
 }
 
+// "2.66.0" and "2.16.0rc1", whole versions. "2.66" is half of one, and most often "2.6" with a key pressed twice.
+bool is_whole_version(const std::string& version) {
+  static const std::regex kWhole("[0-9]+\\.[0-9]+\\.[0-9]+([.+a-z].*)?");
+  return std::regex_match(version, kWhole);
+}
+
+// Refuses what is no release before an environment is made for it, which pip would fail to fill.
+Result<void> check_asked(const std::string& version) {
+  if (find_torch_release(version) || is_whole_version(version)) return {};
+  std::vector<std::string> lines;
+  for (const TorchRelease& release : torch_releases()) {
+    lines.push_back(release.version.substr(0, release.version.rfind('.')));
+  }
+  const bool is_line = std::regex_match(version, std::regex("[0-9]+\\.[0-9]+"));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("no release \"{}\" of torch is known{}", version, base::did_you_mean(version, lines)),
+              "--torch",
+              fmt::format("known are {}; another is asked for by its whole version, as {}", fmt::join(lines, ", "),
+                          is_line ? version + ".0" : torch_releases().front().version));
+}
+
 // A version that is not in the table may be asked for: it is untested, and comes without torchvision.
 Result<TorchChoice> choose_asked(const std::string& version, const std::vector<Interpreter>& bases) {
   const auto known = find_torch_release(version);
@@ -84,6 +107,9 @@ Result<TorchChoice> choose_any(const std::vector<model::Card>& cards, const std:
 
 Result<TorchChoice> choose_torch(const std::optional<std::string>& asked, const std::vector<model::Card>& cards,
                                  const std::optional<Interpreter>& meant, const Environment& environment) {
+  if (asked) {
+    if (auto right = check_asked(*asked); !right) return std::unexpected(right.error());
+  }
   const auto bases = find_bases(meant, environment);
   if (bases.empty()) return fail_without_python(cards);
   return asked ? choose_asked(*asked, bases) : choose_any(cards, bases);

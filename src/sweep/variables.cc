@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/nearest_word.h"
 #include "base/parse_number.h"
 #include "ingest/plan_file.h"
 
@@ -151,8 +152,11 @@ Result<void> apply(TrialCommand& trial, const std::string& name, const std::stri
     trial.run_options.push_back(value);
     return {};
   }
+  std::vector<std::string> known = {"batch", "amp", "alloc", "plan"};
+  known.insert(known.end(), kRunOptions.begin(), kRunOptions.end());
   return fail(
-      ErrorCode::kUsage, fmt::format("there is nothing called {} to vary", name), "--vary",
+      ErrorCode::kUsage, fmt::format("there is nothing called {} to vary{}", name, base::did_you_mean(name, known)),
+      "--vary",
       fmt::format("an option of the script (\"--name=a,b\"), {{{}}} in its command, batch, amp, alloc, plan, {}", name,
                   fmt::join(kRunOptions, ", ")));
 }

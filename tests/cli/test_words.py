@@ -179,6 +179,26 @@ def test_an_empty_name_of_a_card_does_not_mean_all_cards(product: Product):
         assert done.exit_code == 2 and "the name of the card is empty" in done.stderr and not done.stdout, done
 
 
+def test_a_card_of_another_maker_gets_no_near_name(product: Product):
+    done = product.call("run", "--gpu", "mi300x", "--", "true")
+    assert done.exit_code == 2
+    assert "is a card of AMD, and only NVIDIA's cards are emulated" in done.stderr and "nearest" not in done.stderr, (
+        done
+    )
+
+
+def test_a_mistyped_key_of_a_plan_gets_its_nearest(product: Product):
+    technique = {"id": "micro_batch", "micro_bacth": 2}
+    for plan, meant in (
+        ({"version": 1, "techniqes": [technique]}, 'did you mean "techniques"?'),
+        ({"version": 1, "micro_bacth": 2, "techniques": []}, 'did you mean {"id": "micro_batch"} in its "techniques"?'),
+        ({"version": 1, "techniques": [{"id": "micro_bacth"}]}, 'did you mean "micro_batch"?'),
+    ):
+        (product.folder / "plan.json").write_text(json.dumps(plan))
+        done = product.call("run", "--gpu", "t4", "--plan", "plan.json", "--", "true")
+        assert done.exit_code == 2 and meant in done.stderr, done
+
+
 def test_a_size_behind_a_card_is_the_memory_that_is_shown(product: Product):
     done = product.call("gpus", "rtx3090:20GiB")
     assert "20.00 GiB" in done.stdout and "as asked for" in done.stdout, done
@@ -196,6 +216,8 @@ def test_a_size_behind_a_card_is_the_memory_that_is_shown(product: Product):
         (("watch", "--alert", "mme>90%"), "mem"),
         (("fit", "--gpu", "t4", "--only", "microbatch", "--", "true"), "micro_batch"),
         (("fit", "--gpu", "t4", "--deny", "chekpoint", "--", "true"), "checkpoint"),
+        (("sweep", "--gpu", "t4", "--vary", "bacth=1,2", "--", "true"), "batch"),
+        (("run", "--gpu", "t4", "--torch", "2.66", "--", "python", "-c", "0"), "2.6"),
     ],
 )
 def test_a_mistyped_value_gets_the_one_that_was_meant(product: Product, words: tuple[str, ...], meant: str):
