@@ -133,6 +133,17 @@ def squeeze(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def test_a_slow_machine_runs_these_too(root: Path):
+    """They take seconds, and a wrong figure is in every answer about its card."""
+    sys.path.insert(0, str(root / "tools"))
+    from suite import python_tests
+
+    assert Path(__file__).parent == root / "tests" / "project"
+    (section,) = [section for section in python_tests.SECTIONS if section.name == "project tests"]
+    assert not section.may_be_left_out
+    assert {"quick", "ci"} <= set(section.tiers)
+
+
 def test_the_catalogue_reaches_from_kepler_to_blackwell_in_every_category():
     assert len(CARDS) >= 151
     assert {card["category"] for card in CARDS} == {"desktop", "laptop", "workstation", "datacenter", "embedded"}
