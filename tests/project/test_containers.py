@@ -67,8 +67,10 @@ def test_a_release_runs_what_the_repository_has(root: Path, release: dict[str, A
 
 def test_a_release_waits_for_its_tests(release: dict[str, Any]) -> None:
     jobs = release["jobs"]
-    assert set(jobs["release"]["needs"]) == {"wheel", "every_python"}
+    assert set(jobs["release"]["needs"]) == {"wheel", "every_python", "every_python_from_sources"}
     steps = [step.get("run", step.get("uses")) for step in jobs["wheel"]["steps"]]
     tested = next(place for place, step in enumerate(steps) if "./test --only" in step)
     assert steps.index("packaging/build_wheel") < tested < steps.index("actions/upload-artifact@v4")
-    assert "python" in jobs["every_python"]["strategy"]["matrix"]  # which: test_platforms.py
+    for name in ("every_python", "every_python_from_sources"):
+        assert "python" in jobs[name]["strategy"]["matrix"]  # which: test_platforms.py
+    assert "python -m pip install ." in [step.get("run") for step in jobs["every_python_from_sources"]["steps"]]

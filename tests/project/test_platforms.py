@@ -178,7 +178,8 @@ def test_each_cuda_that_is_named_has_its_tables_of_symbols(root: Path, platforms
 
 def test_the_release_tries_every_python_that_some_torch_has_a_wheel_for(root: Path, platforms: dict[str, Any]) -> None:
     text = (root / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"^ +python: (\[.*\])$", text, re.MULTILINE)
+    of_the_wheel, of_the_sources = re.findall(r"^ +python: (\[.*\])$", text, re.MULTILINE)
     ranges = [entry["python"] for entry in platforms["torch"]]
     first, last = min(low for low, _ in ranges), max(high for _, high in ranges)
-    assert json.loads(listed) == [f"3.{minor}" for minor in range(first, last + 1)]
+    assert json.loads(of_the_wheel) == [f"3.{minor}" for minor in range(first, last + 1)]
+    assert of_the_sources == of_the_wheel
