@@ -55,6 +55,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"Quadro RTX 8000", "quadro-rtx8000"}, Typed{"RTX A6000", "rtx-a6000"},
                     Typed{"A6000", "rtx-a6000"}, Typed{"RTX 6000 Ada Generation", "rtx-6000-ada"},
                     Typed{"RTX 6000 Ada", "rtx-6000-ada"}, Typed{"RTX PRO 6000", "rtx-pro-6000", kSaid},
+                    Typed{"RTX PRO 6000 Max-Q", "rtx-pro-6000-maxq"},
+                    Typed{"RTX PRO 6000 Blackwell Max-Q", "rtx-pro-6000-maxq", kSaid},
+                    Typed{"RTX 3050 Ti Laptop", "rtx3050ti-laptop"}, Typed{"RTX 3050 Ti mobile", "rtx3050ti-laptop"},
                     Typed{"RTX 4060 Laptop GPU", "rtx4060-laptop"}, Typed{"rtx4060 mobile", "rtx4060-laptop"},
                     Typed{"GeForce RTX 2080 SUPER", "rtx2080super"}, Typed{"RTX 4090D", "rtx4090d"},
                     Typed{"RTX 4090 D", "rtx4090d"}, Typed{"GTX 970", "gtx970"}, Typed{"980 Ti", "gtx980ti", kSaid},
@@ -98,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"RTX 2060", "rtx2060"}, Typed{"H200", "h200"}, Typed{"Quadro RTX 5000", "quadro-rtx5000"},
                     Typed{"GV100", "quadro-gv100"}, Typed{"RTX A5500", "rtx-a5500"}, Typed{"GTX 1050", "gtx1050"},
                     Typed{"GTX 980", "gtx980"}, Typed{"Quadro P4000", "quadro-p4000"}, Typed{"RTX 5070 Ti laptop"},
-                    Typed{"RTX 5060 Laptop GPU"}, Typed{"RTX PRO 6000 Max-Q"},
+                    Typed{"RTX 5060 Laptop GPU"}, Typed{"RTX PRO 6000 Max-Q", "rtx-pro-6000-maxq"},
                     Typed{"RTX 5050 Laptop GPU", "rtx5050-laptop"}, Typed{"T1000 8 GB", "t1000-8gb"},
                     Typed{"NVIDIA T1000 8GB", "t1000-8gb"}, Typed{"b300:1g.34gb"}, Typed{"h20:1g.12gb"}));
 

@@ -340,7 +340,7 @@ def test_the_list_of_cards_holds_80_columns_and_whole_keys(product: Product):
         ("40900", "the nearest names: rtx4090"),
         ("4090x", "the nearest names: rtx4090"),
         ("2080ti 22gb", "no rtx2080ti with 22 GB is known"),
-        ("RTX PRO 6000 Max-Q", "the nearest names: rtx-pro-6000"),
+        ("RTX PRO 6000 Server", "the nearest names: rtx-pro-6000"),
         ("h100:1g", "h100:1g.10gb"),
     ],
 )
