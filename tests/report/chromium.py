@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+# Telephones, tablets, laptops and the widest screens; each theme at a narrow and at a wide one.
+SIZES = [("dark", 390), ("light", 800), ("light", 1280), ("dark", 2560)]
 
 
 def ask(packages: Path, driver: str, question: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import ask
+from chromium import SIZES, ask
 from product import ROOT, Product
 from stored_runs import HOSTILE, MIB, result, stored
 
@@ -102,7 +102,7 @@ def drive(product: Product, packages: Path, word: str = "Conv2d", **asked: Any) 
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_the_network_and_the_table_are_whole_and_accessible(
     product: Product, packages: Path, scheme: str, width: int
 ) -> None:

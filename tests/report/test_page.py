@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from chromium import ask, check_is_whole, drive
+from chromium import SIZES, ask, check_is_whole, drive
 from product import Product
 from stored_runs import HOSTILE, write_history
 
@@ -22,7 +22,7 @@ def write_page(product: Product, *words: str, text: str = "train.py:12 in main")
     return page
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_a_page_of_three_runs_is_whole_accessible_and_quiet(
     product: Product, packages: Path, scheme: str, width: int
 ) -> None:
@@ -67,7 +67,7 @@ def test_several_runs_are_set_side_by_side(product: Product, packages: Path) -> 
     assert [" weights", "900 MiB", "900 MiB"] in rows or ["weights", "900 MiB", "900 MiB"] in rows
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_a_diagnosis_is_told_with_evidence_and_cures(product: Product, packages: Path, scheme: str, width: int) -> None:
     log = product.folder / "train.log"
     log.write_text(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import ask, check_is_whole, drive, use_trace
+from chromium import SIZES, ask, check_is_whole, drive, use_trace
 from product import ROOT, Product
 from stored_runs import HOSTILE
 from test_page import write_page
@@ -35,7 +35,7 @@ def used(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return use_trace(packages, write_trace_page(Product(tmp_path_factory.mktemp("trace")), str(RECORDED)))
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_a_snapshots_page_is_whole_accessible_and_quiet(
     product: Product, packages: Path, scheme: str, width: int
 ) -> None:

@@ -63,6 +63,7 @@ const acts = {
   screenshot: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
   axe: async () => (await audit()).violations,
   sideways,
+  resize: (width) => page.setViewportSize({ width, height: 900 }).then(settle).then(() => null),
 };
 const answers = [];
 for (const [what, ...words] of question.steps) {

@@ -18,10 +18,14 @@ from site_server import SiteServer, wait_for
 from test_pages import GROWS, import_runs, start_run
 
 sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tests" / "report"))
+from chromium import SIZES
+
 from tools.suite import node_packages
 
 DRIVER = Path(__file__).with_name("drive.mjs")
 Steps = list[list[Any]]
+WIDTHS = sorted(width for _, width in SIZES)
 
 
 def question(site: SiteServer, steps: Steps, **options: Any) -> str:
@@ -60,18 +64,20 @@ def start_browsing(site: SiteServer, steps: Steps) -> subprocess.Popen[str]:
     return watching
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_list_run_and_comparison_are_accessible_and_quiet(
     site: SiteServer, product: Product, scheme: str, width: int
 ) -> None:
     import_runs(product)
     picture = str(product.folder / "list.png")
     steps: Steps = [["open", "/"], ["wait", "th button"], ["axe"], ["sideways"], ["screenshot", picture]]
-    steps += [["open", "/runs/1"], ["axe"], ["open", "/compare?n=1&n=2"], ["axe"], ["open", "/runs/77"], ["axe"]]
+    for path in ("/runs/1", "/compare?n=1&n=2", "/runs/77"):
+        steps += [["open", path], ["axe"], ["sideways"]]
     answers, said = browse(site, steps, scheme=scheme, width=width)
     assert answers[2] == []
     assert answers[3] <= 0, "the page itself does not scroll sideways"
-    assert answers[5:] == [200, [], 200, [], 404, []]
+    assert answers[5:7] + answers[8:10] + answers[11:13] == [200, [], 200, [], 404, []]
+    assert [answers[at] for at in (7, 10, 13) if answers[at] > 0] == []
     assert [line for line in said if "404" not in line] == []
 
 
@@ -149,8 +155,10 @@ def test_a_run_that_begins_appears_grows_and_becomes_its_report(site: SiteServer
     steps: Steps = [["open", "/"], ["rows"], ["screenshot", str(listed)]]
     steps += [["wait", "tr[data-run='4'][data-state=running]"], ["wait_text", ["tr[data-run='4'] .peak", "now"]]]
     steps += [["text", "p.state"], ["open", "/runs/4"], ["wait_text", [".live-numbers", "PyTorch: 256 MiB allocated"]]]
-    steps += [["axe"], ["count", "path.allocated"], ["text", ".live-state"], ["screenshot", str(picture)]]
-    steps += [["wait", "h2"], ["text", "nav.history"]]
+    steps += [["axe"], ["count", "path.allocated"], ["text", ".live-state"]]
+    for width in WIDTHS:
+        steps += [["resize", width], ["sideways"], ["cut", "main *"], ["axe"]]
+    steps += [["screenshot", str(picture)], ["wait", "h2"], ["text", "nav.history"]]
     watching = start_browsing(site, steps)
     run = None
     try:
@@ -173,7 +181,10 @@ def test_a_run_that_begins_appears_grows_and_becomes_its_report(site: SiteServer
     assert answers[8] == []
     assert answers[9] == 1
     assert answers[10] == "running"
-    assert answers[13] == "All runs"
+    for i, width in enumerate(WIDTHS):
+        sideways, cut, unfit = answers[12 + 4 * i : 15 + 4 * i]
+        assert sideways <= 0 and cut == unfit == [], (width, sideways, cut, unfit)
+    assert answers[-1] == "All runs"
     assert seen["said"] == []
 
 

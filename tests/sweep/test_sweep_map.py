@@ -13,7 +13,7 @@ from warm_python import SharedPython
 
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tests" / "report"))
-from chromium import check_is_whole, drive
+from chromium import SIZES, check_is_whole, drive
 
 from tools.suite import node_packages
 
@@ -63,12 +63,12 @@ def write_page(product: Product, *words: str) -> Path:
     return page
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_a_map_is_whole_accessible_and_quiet(matrix: Product, packages: Path, scheme: str, width: int) -> None:
     check_is_whole(drive(packages, write_page(matrix, "1"), scheme, width))
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_a_search_is_whole_accessible_and_quiet(search: Product, packages: Path, scheme: str, width: int) -> None:
     seen = drive(packages, write_page(search, "1"), scheme, width)
     check_is_whole(seen)
