@@ -59,7 +59,7 @@ void add_tensor(const notes::TrainingTensor& note, TrainingRecord& record) {
 
 TrainingRecord read_training_record(std::span<const model::Recording> recordings) {
   TrainingRecord record;
-  // Of a job that failed over them, too, which took no step.
+  // A job that failed over them took no step, and tells them all the same.
   for (const model::Recording& recording : recordings) {
     for (const auto& cut : recording.notes.texts_cut) record.texts_kept = cut.kept;
     for (const auto& cut : recording.notes.images_cut) {

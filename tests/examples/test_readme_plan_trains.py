@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def readme_plan() -> dict[str, object]:
-    """As the README's answer tells it: the one plan that it shows proven."""
+    """The plan that the README's answer shows proven, by its own words."""
     answer = (ROOT / "README.md").read_text(encoding="utf-8")
     name = re.search(r"\[✓\] (.*?) fits NVIDIA", answer.replace("\n    ", " "))
     modules = re.search(r"- run again in backward: (.*)", answer)

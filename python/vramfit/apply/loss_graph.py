@@ -31,7 +31,7 @@ def children_of(node: Any) -> list[Any]:
 
 
 def shape_of(node: Any) -> tuple[int, ...]:
-    """Of what its forward put out; (0,) for a weight given to the loss as it is: it stands for no output."""
+    """The shape of what its forward put out; (0,) for a weight given to the loss as it is: it stands for no output."""
     metadata = of_torch.input_metadata.of(node)
     return tuple(int(length) for length in metadata[0].shape) if metadata else (0,)
 

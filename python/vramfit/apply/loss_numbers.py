@@ -46,7 +46,7 @@ def is_twofold(term: Term, share: Share) -> float | None:
 
 
 def is_count_below(value: float, term: Term, share: Share) -> bool:
-    """Of a divisor of each number that is summed."""
+    """Whether it counts part of a term, as the divisor of each number that is summed does."""
     counts, others = _counts(term, share)
     return _kind_of_divisor(value, counts, others) == "count" and value not in _numbers_of_script().divisors
 

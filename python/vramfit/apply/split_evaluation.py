@@ -61,7 +61,7 @@ class SplitEvaluation:
         self._whole: weakref.WeakSet[Any] = weakref.WeakSet()  # networks that can't work in parts
 
     def before_call(self, module: Any) -> None:
-        """Of any module: the forward of a network that the script evaluates is another from here on."""
+        """Before any module's call: the forward of a network that the script evaluates is another from here on."""
         if module in self._known or phases.is_inside_module() or not self._is_evaluated(module):
             return
         if type(module).__name__ == OF_RANKS:  # ranks keep step by its calls: the network within is split

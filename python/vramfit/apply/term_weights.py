@@ -26,7 +26,7 @@ class TermWeights:
         self._hooks: list[Any] = []  # on what this backward pass goes through
 
     def weight_of(self, terms: list[Term], share: Share, turn: int) -> float | None:
-        """Of the loss as a whole; None where samples are what counts for each."""
+        """What the loss as a whole counts by; None where samples are what counts for each term."""
         are_sums = [self.is_sum(term, share, (turn, place)) for place, term in enumerate(terms)]
         if not any(are_sums):
             return None
