@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "doctor/leak.h"
+#include "doctor/not_run.h"
 
 namespace vramfit::doctor {
 
@@ -76,6 +77,22 @@ std::optional<Doubt> doubt_what_was_not_read(const Scene& scene) {
     return Doubt{"A part of the text was not read", {file.name, 0, ""}, "a limit ended the reading", {kWholeText}};
   }
   return std::nullopt;
+}
+
+// Nothing was looked at but what was to be run: neither its words of memory nor their absence tell what it does.
+std::optional<Doubt> doubt_what_was_not_run(const Scene& scene) {
+  if (!was_nothing_run(scene)) return std::nullopt;
+  const model::TextFile& file = scene.texts.files.front();
+  const auto it = find_not_run(scene, file);
+  Doubt doubt{fmt::format("{} is {}, and it was not run", file.name, it->what),
+              {file.name, 0, ""},
+              "it says what is to be done, not what came of it",
+              {"a run of it, which needs no GPU: " + it->command,
+               "what it printed when it was run, errors too: 2>&1 | tee train.log"}};
+  doubt.severity = model::Severity::kWarning;
+  doubt.next = {"Run it, on a virtual card: no GPU is needed", it->command, std::nullopt, "",
+                it->fills_in ? model::Applicability::kFillIn : model::Applicability::kAsIs};
+  return doubt;
 }
 
 // What a script prints is the script's own matter where it was watched while it ran.
@@ -342,9 +359,9 @@ bool is_cuda_kernel_failure(const model::LibraryError& error) {
 }  // namespace
 
 std::optional<Doubt> find_doubt(const Scene& scene) {
-  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_words, doubt_told, doubt_supposed, doubt_cured,
-                          doubt_cut_traceback, doubt_what_is_not_known, doubt_mentioned, doubt_prose, doubt_growth,
-                          doubt_values, doubt_full_card}) {
+  for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_what_was_not_run, doubt_words, doubt_told,
+                          doubt_supposed, doubt_cured, doubt_cut_traceback, doubt_what_is_not_known, doubt_mentioned,
+                          doubt_prose, doubt_growth, doubt_values, doubt_full_card}) {
     if (auto doubt = find(scene)) return doubt;
   }
   return std::nullopt;

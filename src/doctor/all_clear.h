@@ -18,6 +18,8 @@ struct Doubt {
   model::SourceLine at;   // no file: of no single place
   std::string reasoning;  // what is missing
   std::vector<std::string> give;
+  model::Severity severity = model::Severity::kNote;
+  std::optional<model::Fix> next = std::nullopt;  // what to do, where that alone tells
 };
 
 // Only for a scene without a failure of memory.

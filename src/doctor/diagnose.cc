@@ -11,6 +11,7 @@
 #include "doctor/checks.h"
 #include "doctor/leak.h"
 #include "doctor/likeness_finding.h"
+#include "doctor/not_run.h"
 #include "doctor/outside_pytorch.h"
 #include "doctor/scene.h"
 #include "liveness/growth.h"
@@ -186,6 +187,15 @@ void describe_sources(const Case& given, Diagnosis& diagnosis) {
   }
 }
 
+// A healthy log clears itself, and not the script that lies beside it.
+void tell_what_was_not_run(const Scene& scene, Diagnosis& diagnosis) {
+  if (diagnosis.trouble) return;
+  for (const model::TextFile& file : scene.texts.files) {
+    if (const auto it = find_not_run(scene, file))
+      diagnosis.warnings.push_back(fmt::format("{} is {}, and it was not run: {}", file.name, it->what, it->command));
+  }
+}
+
 void add_fact(Diagnosis& diagnosis, const std::string& name, model::Bytes bytes, const std::string& file) {
   diagnosis.facts.push_back({name, model::exactly(bytes), std::nullopt, {file, 0, ""}});
 }
@@ -237,6 +247,7 @@ Diagnosis diagnose(const Case& given) {
     }
   }
   describe_sources(given, diagnosis);
+  tell_what_was_not_run(scene, diagnosis);
   collect_facts(scene, diagnosis);
   if (!scene.has_run())
     diagnosis.outside_pytorch = find_outside_pytorch(given);  // a virtual card only says what it charged

@@ -9,6 +9,7 @@
 #include "doctor/all_clear.h"
 #include "doctor/cause.h"
 #include "doctor/likeness.h"
+#include "doctor/not_run.h"
 #include "doctor/remedies.h"
 #include "doctor/stack.h"
 
@@ -265,7 +266,7 @@ std::string words_compared(const Scene& scene) {
 
 void ask_known_texts(const Scene& scene, std::vector<model::Finding>& findings, const KnownTexts& known,
                      const Gates& gates) {
-  if (!only_texts(scene)) return;
+  if (!only_texts(scene) || was_nothing_run(scene)) return;  // source is like source, whatever it does
   const bool is_clear = findings.empty();
   if (!is_clear && findings.front().label != "unknown") {
     const bool is_told = std::ranges::any_of(scene.texts.files, is_told_by_somebody);

@@ -11,14 +11,15 @@ namespace vramfit::doctor {
 namespace {
 
 void look_at_doubt(const Doubt& doubt, const Scene& scene, Draft& draft) {
-  draft.weigh(0.3).severity(model::Severity::kNote).title(doubt.title);
+  draft.weigh(0.3).severity(doubt.severity).title(doubt.title);
   if (!doubt.at.file.empty()) {
     draft.because(doubt.at, doubt.reasoning);
   } else {
     draft.because(doubt.reasoning);
   }
   for (const std::string& what : doubt.give) draft.confirm(what);
-  if (scene.has_run()) return;
+  if (doubt.next) draft.fix(*doubt.next);
+  if (scene.has_run() || doubt.next) return;
   ask_for_traceback(scene, draft);
   ask_for_snapshot(scene, draft);
   ask_for_script(scene, draft);
