@@ -218,6 +218,7 @@ SnapshotFacts find_facts(const std::string& file, const Snapshot& snapshot) {
   if (failure) trace = trace.first(*failure + 1);
   TraceView view = walk(trace, facts);
   facts.steps = view.span.steps = count_periods(view);
+  facts.failed_line = own_line(snapshot, facts.failed_stack);
   facts.sites = find_sites(snapshot, segments, view, facts.device);
   return facts;
 }

@@ -44,11 +44,15 @@ struct SnapshotFacts {
   std::int64_t segments = 0, idle_blocks = 0;
   std::optional<Bytes> failed_size, device_free;  // of the last OOM in the trace
   model::StackId failed_stack = model::StackId::kNone;
+  std::string failed_line;  // as CallSite::line; empty: not recorded
   std::int64_t ooms = 0;
   std::int64_t steps = 0;  // periods that the trace shows; 0: not known
   bool expandable = false;
   std::string settings;
   std::vector<CallSite> sites;  // most bytes first
+
+  // What this process had and could have got when it failed: less than the card by what others and its context hold.
+  Bytes in_reach() const { return reserved + device_free.value_or(Bytes(0)); }
 };
 
 SnapshotFacts find_facts(const std::string& file, const model::Snapshot& snapshot);

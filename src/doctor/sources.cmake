@@ -13,7 +13,7 @@ vramfit_room(doctor
     causes/serving_overcommit.cc causes/shm_exhausted.cc causes/single_huge_allocation.cc
     causes/size_computation_bug.cc causes/triton_shared_memory.cc causes/unknown.cc causes/variable_length_spike.cc causes/windows_shared_memory.cc
     causes/wrong_device.cc
-  TESTS at_failure_test.cc diagnose_test.cc kept_test.cc likeness_finding_test.cc likeness_test.cc outside_pytorch_test.cc memory_series_test.cc not_run_test.cc scene_test.cc
+  TESTS at_failure_test.cc diagnose_test.cc kept_test.cc likeness_finding_test.cc likeness_test.cc outside_pytorch_test.cc memory_series_test.cc not_run_test.cc scene_test.cc snapshot_failure_test.cc
   ROOMS allocator devices liveness model)
 
 # The smallest example of each cause is data beside the program: `vramfit explain` shows it.

@@ -209,11 +209,15 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
     for (const SnapshotFacts& facts : scene.snapshots) {
       if (facts.ooms == 0 || facts.reserved.count() == 0) continue;
       const double idle = share(facts.idle, facts.reserved);
-      draft.weigh(idle < 0.1 ? 0.5 : 0.3);
+      double weight = idle < 0.1 ? 0.5 : 0.3;
+      if (facts.failed_size && *facts.failed_size > facts.in_reach()) weight = 0.2;  // VF109
+      if (share(facts.active, facts.in_reach()) < 0.35) weight = std::min(weight, 0.28);
+      draft.weigh(weight);
       draft.because(model::SourceLine{facts.file, 0, ""},
-                    fmt::format("{} of {} reserved are live, {} ({}) idle; the request was {}", show(facts.active),
-                                show(facts.reserved), show(facts.idle), percent(idle),
-                                facts.failed_size ? show(*facts.failed_size) : "?"));
+                    fmt::format("{} of {} reserved are live, {} ({}) idle; the request was {}, and {} were free",
+                                show(facts.active), show(facts.reserved), show(facts.idle), percent(idle),
+                                facts.failed_size ? show(*facts.failed_size) : "?",
+                                facts.device_free ? show(*facts.device_free) : "?"));
     }
   }
   if (draft.is_empty() && !scene.oom_has_numbers && !scene.has_run()) look_at_what_is_told(scene, draft);

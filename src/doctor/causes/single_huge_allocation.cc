@@ -114,7 +114,47 @@ void look_at_told_shape(const Scene& scene, Draft& draft) {
   }
 }
 
+void offer_smaller_tensor(Draft& draft) {
+  draft.fix(
+      {"Look at the shapes of the operands on that line: broadcasting, a wrong dimension, or one-hot and pairwise "
+       "products make such tensors",
+       "print(a.shape, b.shape)", std::nullopt, "none", Applicability::kFillIn});
+  draft.fix({"Compute it in chunks", "out = torch.cat([f(part) for part in x.split(CHUNK)])", std::nullopt, "little",
+             Applicability::kFillIn});
+}
+
+// A snapshot tells what was asked for, and not the card's total: what others hold is missing in what it could have got.
+void look_at_failed_request(const Scene& scene, Draft& draft) {
+  constexpr Bytes kLessThanAnyCard = Bytes::gib(3);
+  for (const SnapshotFacts& facts : scene.snapshots) {
+    const Bytes reach = facts.in_reach();
+    if (!facts.failed_size || reach.count() <= 0) continue;
+    const Bytes asked_for = *facts.failed_size;
+    const double asked = share(asked_for, reach), live = share(facts.active, reach);
+    if (asked >= kNonsense && reach >= kLessThanAnyCard) continue;
+    const bool fits_cache = asked_for <= *facts.device_free + facts.idle - facts.idle_in_private;
+    if (asked > 1) {
+      const bool is_above_most = asked_for >= kAboveMostCards;
+      draft.weigh(is_above_most || (reach >= kLessThanAnyCard && live < 0.5) ? 0.85 : live < 0.5 ? 0.5 : 0.6);
+    } else if (asked >= 0.3 && live < 0.5 && !fits_cache) {
+      draft.weigh(asked >= 0.5 ? 0.7 : 0.5);
+    } else {
+      continue;
+    }
+    draft.because(
+        model::SourceLine{facts.file, 0, ""},
+        fmt::format("one request of {}{} while {} were live and {} free: {} in all, with {} idle in the cache",
+                    show(asked_for), facts.failed_line.empty() ? "" : " at " + facts.failed_line, show(facts.active),
+                    show(*facts.device_free), show(reach), show(facts.idle)));
+    if (reach < kLessThanAnyCard && asked_for < kAboveMostCards)
+      draft.confirm("nvidia-smi at the time of the failure: a snapshot does not show what others hold of the card");
+    offer_smaller_tensor(draft);
+    return;
+  }
+}
+
 void find_single_huge_allocation(const Scene& scene, Draft& draft) {
+  if (scene.oom == nullptr && !scene.has_run()) look_at_failed_request(scene, draft);
   look_at_told_shape(scene, draft);
   if (scene.oom == nullptr && look_at_metal(scene, draft)) return;
   if (look_at_intel(scene, draft)) return;
@@ -148,12 +188,7 @@ void find_single_huge_allocation(const Scene& scene, Draft& draft) {
   } else {
     ask_for_traceback(scene, draft);
   }
-  draft.fix(
-      {"Look at the shapes of the operands on that line: broadcasting, a wrong dimension, or one-hot and pairwise "
-       "products make such tensors",
-       "print(a.shape, b.shape)", std::nullopt, "none", Applicability::kFillIn});
-  draft.fix({"Compute it in chunks", "out = torch.cat([f(part) for part in x.split(CHUNK)])", std::nullopt, "little",
-             Applicability::kFillIn});
+  offer_smaller_tensor(draft);
 }
 
 }  // namespace

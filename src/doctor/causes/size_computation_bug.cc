@@ -33,7 +33,25 @@ void look_at_timeout(const Scene& scene, Draft& draft) {
              "NCCL_DEBUG=INFO TORCH_NCCL_DESYNC_DEBUG=1 torchrun ...", std::nullopt, "none", Applicability::kAsIs});
 }
 
+// What the last failure of a snapshot asked for, beside what the process could have got.
+void look_at_failed_size(const Scene& scene, Draft& draft) {
+  constexpr Bytes kLessThanAnyCard = Bytes::gib(3);  // others hold the rest: then it is no measure
+  if (scene.oom != nullptr || scene.has_run()) return;
+  for (const SnapshotFacts& facts : scene.snapshots) {
+    if (!facts.failed_size) continue;
+    const bool absurd = facts.failed_size->count() >= kNonsenseBytes;
+    const double times = share(*facts.failed_size, facts.in_reach());
+    if (!absurd && (times < kNonsenseTimes || facts.in_reach() < kLessThanAnyCard)) continue;
+    draft.weigh(0.95).because(
+        model::SourceLine{facts.file, 0, ""},
+        fmt::format("{} asked for{}, {:.0f} times the {} that it had and could have got", show(*facts.failed_size),
+                    facts.failed_line.empty() ? "" : " at " + facts.failed_line, times, show(facts.in_reach())));
+    return;
+  }
+}
+
 void find_size_computation_bug(const Scene& scene, Draft& draft) {
+  look_at_failed_size(scene, draft);
   for (const model::OomMessage& oom : scene.texts.ooms) {
     const bool exabyte = oom.form == model::OomForm::kMoreThanExabyte;
     const bool absurd = oom.tried && oom.tried->value.count() >= kNonsenseBytes;
