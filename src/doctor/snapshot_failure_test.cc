@@ -105,5 +105,10 @@ TEST(SnapshotFailure, one_tensor_is_not_sure_where_others_may_hold_the_card) {
   EXPECT_FALSE(small.give.empty());
 }
 
+TEST(SnapshotFailure, holes_are_not_blamed_where_without_them_it_fails_as_well) {
+  EXPECT_EQ(confidence(of_request(50, 36, 1 << 20, 24 << 10), "fragmentation"), 0);
+  EXPECT_GT(confidence(of_request(50, 36, 40, 10), "fragmentation"), 0.4);
+}
+
 }  // namespace
 }  // namespace vramfit::doctor

@@ -100,6 +100,8 @@ void find_fragmentation_in_snapshots(const Scene& scene, Draft& draft) {
     const SnapshotFacts& facts = scene.snapshots[i];
     if (!facts.failed_size) continue;
     const Bytes usable = facts.idle - facts.idle_in_private;
+    // Without any hole it would fail as well.
+    if (*facts.failed_size > usable + facts.device_free.value_or(Bytes(0))) continue;
     const bool enough = usable >= *facts.failed_size;
     if (enough && facts.largest_idle < *facts.failed_size) {
       draft.weigh(facts.expandable ? 0.5 : 0.9);
