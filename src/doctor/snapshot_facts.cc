@@ -158,6 +158,7 @@ std::vector<CallSite> find_sites(const Snapshot& snapshot, const std::vector<Seg
   if (sites.size() > kMostSites) sites.resize(kMostSites);
   for (CallSite& site : sites) {
     site.line = own_line(snapshot, site.stack);
+    site.is_own = has_own_line(snapshot, site.stack);
     site.words = words_of(snapshot, site.stack);
   }
   return sites;
@@ -190,6 +191,29 @@ std::string own_line(const Snapshot& snapshot, StackId stack) {
   }
   if (innermost.empty() && !snapshot.stack(stack).empty()) return model::line_of(snapshot, stack);
   return innermost;
+}
+
+bool has_own_line(const Snapshot& snapshot, StackId stack) {
+  return std::ranges::any_of(snapshot.stack(stack), [&](model::FrameId id) {
+    const std::string_view file = snapshot.text(snapshot.frame(id).file);
+    return file.starts_with("<ipython") || (file.ends_with(".py") && !model::is_library(file));
+  });
+}
+
+std::vector<LineTotal> largest_lines(const SnapshotFacts& facts, std::size_t most) {
+  std::vector<LineTotal> lines;
+  for (const CallSite& site : facts.sites) {
+    if (site.line.empty()) continue;
+    auto found = std::ranges::find(lines, site.line, &LineTotal::line);
+    if (found == lines.end()) found = lines.insert(lines.end(), {site.line, site.is_own, 0, Bytes(0)});
+    found->blocks += site.blocks;
+    found->bytes += site.bytes;
+  }
+  std::ranges::stable_sort(lines, [](const LineTotal& a, const LineTotal& b) {
+    return a.is_own != b.is_own ? a.is_own : a.bytes > b.bytes;
+  });
+  if (lines.size() > most) lines.resize(most);
+  return lines;
 }
 
 SnapshotFacts find_facts(const std::string& file, const Snapshot& snapshot) {

@@ -18,8 +18,9 @@ using base::Bytes;
 // Live blocks of one stack.
 struct CallSite {
   model::StackId stack = model::StackId::kNone;
-  std::string line;   // the script's own frame, "train.py:40 in train", or the innermost
-  std::string words;  // all frames, lower case, for looking for names
+  std::string line;     // the script's own frame, "train.py:40 in train", or the innermost
+  bool is_own = false;  // the line is the script's, and no package's
+  std::string words;    // all frames, lower case, for looking for names
   std::int64_t blocks = 0;
   Bytes bytes;
   std::int64_t freed = 0;     // blocks of this stack that the trace saw freed
@@ -55,10 +56,24 @@ struct SnapshotFacts {
   Bytes in_reach() const { return reserved + device_free.value_or(Bytes(0)); }
 };
 
+// Live blocks that one line made, whoever called it.
+struct LineTotal {
+  std::string line;
+  bool is_own = false;
+  std::int64_t blocks = 0;
+  Bytes bytes;
+};
+
+// The script's own lines before those of packages, each by its bytes; `most` of them.
+std::vector<LineTotal> largest_lines(const SnapshotFacts& facts, std::size_t most);
+
 SnapshotFacts find_facts(const std::string& file, const model::Snapshot& snapshot);
 
 // "train.py:40 in train": the innermost frame that is not a package's, else the innermost.
 std::string own_line(const model::Snapshot& snapshot, model::StackId stack);
+
+// Whether such a frame is in the stack.
+bool has_own_line(const model::Snapshot& snapshot, model::StackId stack);
 
 }  // namespace vramfit::doctor
 

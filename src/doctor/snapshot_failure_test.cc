@@ -105,6 +105,22 @@ TEST(SnapshotFailure, one_tensor_is_not_sure_where_others_may_hold_the_card) {
   EXPECT_FALSE(small.give.empty());
 }
 
+TEST(SnapshotFailure, a_full_card_is_told_with_the_lines_that_fill_it) {
+  Dumped dumped;
+  const model::StackId of_torch = dumped.stack_at("/usr/lib/python3/site-packages/torch/nn/modules/linear.py", 9, "f");
+  const model::StackId model = dumped.stack_at("model.py", 12, "build"), step = dumped.stack_at("train.py", 33, "step");
+  dumped.block(5000, of_torch);
+  dumped.block(2000, model);
+  for (int i = 0; i < 4; ++i) dumped.block(4000, step);
+  const model::Finding finding = dumped.failing(2048, 500, step).findings.front();
+  EXPECT_EQ(finding.label, "capacity_exceeded");
+  EXPECT_TRUE(finding.title.ends_with("70% of them made at train.py:33 in step")) << finding.title;
+  ASSERT_EQ(finding.evidence.size(), 4u);
+  EXPECT_EQ(finding.evidence[1].reasoning, "15.62 GiB (70% of what is live) in 4 blocks made at train.py:33 in step");
+  EXPECT_TRUE(finding.evidence[2].reasoning.ends_with("in 1 block made at model.py:12 in build"));
+  EXPECT_TRUE(finding.evidence[3].reasoning.ends_with("made at linear.py:9 in f")) << "packages come last";
+}
+
 TEST(SnapshotFailure, holes_are_not_blamed_where_without_them_it_fails_as_well) {
   EXPECT_EQ(confidence(of_request(50, 36, 1 << 20, 24 << 10), "fragmentation"), 0);
   EXPECT_GT(confidence(of_request(50, 36, 40, 10), "fragmentation"), 0.4);

@@ -155,6 +155,27 @@ void look_at_what_is_told(const Scene& scene, Draft& draft) {
   }
 }
 
+// Who made what is live when a snapshot's card is full: the line that holds most of it is where to begin.
+void tell_largest_lines(const SnapshotFacts& facts, Draft& draft) {
+  constexpr std::size_t kMostLines = 4;
+  constexpr double kWorthTelling = 0.03, kMostOfIt = 0.5, kAllOfIt = 0.995;
+  constexpr std::int64_t kMadeByALoop = 50;
+  for (const LineTotal& line : largest_lines(facts, kMostLines)) {
+    const double part = share(line.bytes, facts.active);
+    if (part < kWorthTelling) continue;
+    if (line.is_own && part >= kMostOfIt && draft.confidence() >= 0.3) {
+      draft.title(fmt::format("The card is full of this process's own live tensors, {} of them made at {}",
+                              part >= kAllOfIt ? "all" : percent(part), line.line));
+    }
+    draft.because(model::SourceLine{facts.file, 0, ""},
+                  fmt::format("{} ({} of what is live) in {} block{} made at {}{}", show(line.bytes), percent(part),
+                              line.blocks, line.blocks == 1 ? "" : "s", line.line,
+                              line.is_own && line.blocks >= kMadeByALoop
+                                  ? ": what a loop keeps of each of its rounds would look so too (VF201)"
+                                  : ""));
+  }
+}
+
 void find_capacity_exceeded_in_run(const Scene& scene, Draft& draft) {
   const model::RunResult& run = *scene.run();
   const auto device = std::find_if(run.devices.begin(), run.devices.end(),
@@ -218,6 +239,7 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
                                 show(facts.active), show(facts.reserved), show(facts.idle), percent(idle),
                                 facts.failed_size ? show(*facts.failed_size) : "?",
                                 facts.device_free ? show(*facts.device_free) : "?"));
+      tell_largest_lines(facts, draft);
     }
   }
   if (draft.is_empty() && !scene.oom_has_numbers && !scene.has_run()) look_at_what_is_told(scene, draft);
