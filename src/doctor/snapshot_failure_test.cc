@@ -121,6 +121,20 @@ TEST(SnapshotFailure, a_full_card_is_told_with_the_lines_that_fill_it) {
   EXPECT_TRUE(finding.evidence[3].reasoning.ends_with("made at linear.py:9 in f")) << "packages come last";
 }
 
+TEST(SnapshotFailure, a_leak_is_told_with_its_line_its_rate_and_when_the_card_was_full) {
+  Dumped dumped;
+  const model::StackId step = dumped.stack_at("train.py", 33, "step"), other = dumped.stack_at("train.py", 30, "step");
+  for (int i = 0; i < 100; ++i) {
+    dumped.temporary(30, other);
+    dumped.block(40, step);
+  }
+  const model::Finding finding = dumped.failing(40, 30, step).findings.front();
+  EXPECT_EQ(finding.label, "leak_growth");
+  EXPECT_EQ(finding.title,
+            "Memory grows from step to step, by about 40 MiB a step: made at train.py:33 in step; the card was full "
+            "after about 100 steps");
+}
+
 TEST(SnapshotFailure, holes_are_not_blamed_where_without_them_it_fails_as_well) {
   EXPECT_EQ(confidence(of_request(50, 36, 1 << 20, 24 << 10), "fragmentation"), 0);
   EXPECT_GT(confidence(of_request(50, 36, 40, 10), "fragmentation"), 0.4);

@@ -97,6 +97,25 @@ void look_at_what_holds(const Scene& scene, Draft& draft) {
   }
 }
 
+// The line, what a step adds, and when that is too much, as far as the trace tells steps. One block a round, where not.
+std::string headline_of_site(const CallSite& site, const SnapshotFacts& facts, const std::optional<model::Card>& card) {
+  if (site.kept <= 0) return "";
+  const std::int64_t kept_per_step = facts.steps > 0 ? site.kept_bytes.count() / facts.steps : 0;
+  const bool has_steps = facts.steps >= 2 && site.kept * 2 >= facts.steps;
+  const Bytes added(has_steps ? kept_per_step : site.kept_bytes.count() / site.kept);
+  if (added.count() <= 0) return "";
+  std::string title = fmt::format("Memory grows from step to step, by about {} {}: made at {}", show(added),
+                                  has_steps ? "a step" : "a round", site.line);
+  const std::int64_t taken = piled_up(site).count() / added.count();
+  if (facts.ooms > 0) {
+    title += fmt::format("; the card was full after about {} {}", taken, has_steps ? "steps" : "rounds");
+  } else if (card && card->memory > facts.reserved) {
+    title += fmt::format("; a {} is full at about {} {}", card->name, has_steps ? "step" : "round",
+                         taken + (card->memory - facts.reserved).count() / added.count());
+  }
+  return title;
+}
+
 // Live blocks of one stack, spread over the whole trace, that have come to stay.
 void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
   for (const SnapshotFacts& facts : scene.snapshots) {
@@ -110,6 +129,8 @@ void find_leak_growth_in_snapshots(const Scene& scene, Draft& draft) {
                       blocks_piled_up(site), show(piled_up(site)), percent(part), site.line, percent(site.spread),
                       site.rises ? "what stays of that line rises all through it"
                                  : "blocks of their sizes are hardly ever freed there"));
+      if (std::string title = headline_of_site(site, facts, scene.given.card); !title.empty())
+        draft.title(std::move(title));
       break;
     }
   }
