@@ -9,6 +9,7 @@
 #include "doctor/all_clear.h"
 #include "doctor/cause.h"
 #include "doctor/checks.h"
+#include "doctor/failure.h"
 #include "doctor/leak.h"
 #include "doctor/likeness_finding.h"
 #include "doctor/not_run.h"
@@ -148,6 +149,18 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
   return verdict;
 }
 
+// Of the failure that is explained, and of no other traceback that a log has too.
+std::optional<model::FailedAt> find_failed_at(const Scene& scene, const Diagnosis& diagnosis) {
+  const bool of_memory = scene.oom != nullptr || scene.run_failed_for_memory() ||
+                         std::ranges::any_of(scene.chain, [](const model::TracedException* exception) {
+                           return is_about_memory(*exception);
+                         });
+  if (diagnosis.trouble ? !of_memory : !diagnosis.other_failure) return std::nullopt;
+  const StackEntry* entry = scene.stack.innermost_own();
+  if (entry == nullptr || entry->frame.file.empty()) return std::nullopt;
+  return model::FailedAt{entry->frame.file, entry->frame.line, entry->frame.function, entry->frame.code};
+}
+
 void add_once(std::vector<std::string>& list, const std::string& text) {
   if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
 }
@@ -239,6 +252,7 @@ Diagnosis diagnose(const Case& given) {
   set_severities(scene, diagnosis.findings);
   diagnosis.trouble = scene.has_failure() || !diagnosis.findings.empty();
   diagnosis.other_failure = !diagnosis.trouble && !scene.has_run() && find_other_failure(scene);
+  diagnosis.failed_at = find_failed_at(scene, diagnosis);
   diagnosis.verdict = verdict_of(scene, diagnosis.findings);
   diagnosis.checks = make_checks(scene, diagnosis.findings);
   if (!diagnosis.findings.empty() && diagnosis.findings.front().confidence < kSure) {

@@ -21,7 +21,7 @@ bool mentions(std::string_view text, Words words) {
 namespace {
 
 bool is_packages(const std::string& file) {
-  return model::is_of_vramfit(file) ||
+  return model::is_of_vramfit(file) || model::starts_a_program(file) ||
          mentions(file, {"site-packages", "dist-packages", "/torch/", "\\torch\\", "<frozen", "/lib/python",
                          "\\lib\\runpy", "\\lib\\multiprocessing", "\\lib\\threading"});
 }

@@ -65,6 +65,13 @@ model::Finding read_finding(const json& row) {
   return finding;
 }
 
+model::FailedAt read_failed_at(const json& row) {
+  return {.file = required_text(row, "file"),
+          .line = row.at("line").is_null() ? 0 : whole<int>(row.at("line")),
+          .function = required_text(row, "function"),
+          .code = required_text(row, "code")};
+}
+
 model::Check read_check(const json& row) {
   return {.group = required_text(row, "group"),
           .state = named(row, "state",
@@ -98,6 +105,7 @@ base::Result<model::Diagnosis> read_stored_diagnosis(std::string_view written) {
     diagnosis.trouble = file.at("trouble").get<bool>();
     diagnosis.other_failure = file.value("other_failure", false);
     diagnosis.verdict = required_text(file, "verdict");
+    if (const json at = file.value("failed_at", json()); !at.is_null()) diagnosis.failed_at = read_failed_at(at);
     for (const json& row : file.at("findings")) diagnosis.findings.push_back(read_finding(row));
     for (const json& row : file.at("checks")) diagnosis.checks.push_back(read_check(row));
     // Diagnoses that were stored before there were any have none.

@@ -87,11 +87,20 @@ struct OutsidePyTorch {
   friend bool operator==(const OutsidePyTorch&, const OutsidePyTorch&) = default;
 };
 
+// The innermost frame of the user's own files where it failed.
+struct FailedAt {
+  std::string file;
+  int line = 0;  // 0: not printed
+  std::string function, code;
+  friend bool operator==(const FailedAt&, const FailedAt&) = default;
+};
+
 struct Diagnosis {
   bool trouble = false;           // something ran out, or will
   bool other_failure = false;     // no trouble, but something else than memory failed
   std::string verdict;            // one sentence
   std::vector<Finding> findings;  // most probable first
+  std::optional<FailedAt> failed_at;
   std::vector<Check> checks;
   std::vector<std::string> give;      // what would tell more, where the findings are unsure
   std::vector<std::string> read;      // what was read, one sentence each

@@ -22,13 +22,6 @@ std::string with_slashes(std::string_view file) {
   return path;
 }
 
-// ".../bin/tune": what pip writes to start a program that a package brings.
-bool starts_a_program(std::string_view file) {
-  const std::size_t slash = file.rfind('/');
-  return slash != std::string_view::npos && file.substr(0, slash).ends_with("/bin") &&
-         file.find('.', slash) == std::string_view::npos;
-}
-
 bool is_compiled_source(std::string_view file) {
   return file.empty() || file == "??" || file.contains("/include/c++/") ||
          std::ranges::any_of(kCompiled, [&](std::string_view ending) { return file.ends_with(ending); });
@@ -63,6 +56,12 @@ std::string_view backward_node(const Snapshot& snapshot, std::span<const FrameId
 bool is_of_vramfit(std::string_view file) {
   const std::string path = with_slashes(file);
   return path.contains("/python/vramfit/") || path.contains("-packages/vramfit/") || path.starts_with("vramfit/");
+}
+
+bool starts_a_program(std::string_view file) {
+  const std::size_t slash = file.rfind('/');
+  return slash != std::string_view::npos && file.substr(0, slash).ends_with("/bin") &&
+         file.find('.', slash) == std::string_view::npos;
 }
 
 bool is_library(std::string_view file) {

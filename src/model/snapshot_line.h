@@ -10,6 +10,9 @@
 
 namespace vramfit::model {
 
+// ".../bin/tune": what pip writes to start a program that a package brings.
+bool starts_a_program(std::string_view file);
+
 // Whether a file is one of our own hooks, through which a job's calls go: never the line that a person looks for.
 bool is_of_vramfit(std::string_view file);
 // Whether a file is of Python's own library, a package, generated code or C++.

@@ -48,6 +48,14 @@ ordered_json check_json(const model::Check& check) {
   return {{"group", check.group}, {"state", to_string(check.state)}, {"text", check.text}, {"codes", check.codes}};
 }
 
+ordered_json failed_at_json(const std::optional<model::FailedAt>& at) {
+  if (!at) return nullptr;
+  return {{"file", at->file},
+          {"line", at->line > 0 ? ordered_json(at->line) : ordered_json(nullptr)},
+          {"function", or_null(at->function)},
+          {"code", or_null(at->code)}};
+}
+
 ordered_json fact_json(const model::Fact& fact) {
   ordered_json json = {{"name", fact.name}};
   if (fact.bytes) {
@@ -121,17 +129,12 @@ ordered_json page_json(const model::CausePage& page) {
 }  // namespace
 
 std::string diagnosis_to_json(const model::Diagnosis& diagnosis, std::string_view version) {
-  ordered_json json = {{"schema", kDoctorSchema},
-                       {"vramfit", version},
-                       {"trouble", diagnosis.trouble},
-                       {"other_failure", diagnosis.other_failure},
-                       {"verdict", diagnosis.verdict},
-                       {"findings", ordered_json::array()},
-                       {"checks", ordered_json::array()},
-                       {"would_tell_more", diagnosis.give},
-                       {"read", diagnosis.read},
-                       {"warnings", diagnosis.warnings},
-                       {"context_and_libraries", ordered_json::array()},
+  ordered_json json = {{"schema", kDoctorSchema},           {"vramfit", version},
+                       {"trouble", diagnosis.trouble},      {"other_failure", diagnosis.other_failure},
+                       {"verdict", diagnosis.verdict},      {"failed_at", failed_at_json(diagnosis.failed_at)},
+                       {"findings", ordered_json::array()}, {"checks", ordered_json::array()},
+                       {"would_tell_more", diagnosis.give}, {"read", diagnosis.read},
+                       {"warnings", diagnosis.warnings},    {"context_and_libraries", ordered_json::array()},
                        {"facts", ordered_json::array()}};
   for (const auto& finding : diagnosis.findings) json["findings"].push_back(finding_json(finding));
   for (const auto& check : diagnosis.checks) json["checks"].push_back(check_json(check));

@@ -139,6 +139,15 @@ void add_findings(std::string& text, const Diagnosis& diagnosis, bool verbose) {
   text += "\n" + hanging("Less probable: ", list);
 }
 
+void add_failed_at(std::string& text, const Diagnosis& diagnosis) {
+  if (!diagnosis.failed_at) return;
+  const model::FailedAt& at = *diagnosis.failed_at;
+  const std::string place = at.line > 0 ? fmt::format("{}:{}", at.file, at.line) : at.file;
+  text += "\nYour own line where it failed\n    " + shorten(place, page_width() - 4) + "\n";
+  if (!at.function.empty()) text += hanging("    ", "in " + at.function);
+  if (!at.code.empty()) text += "      " + quoted(at.code) + "\n";
+}
+
 void add_checks(std::string& text, const Diagnosis& diagnosis, bool verbose) {
   text += "\nChecked\n";
   std::string well, untold;
@@ -214,6 +223,7 @@ Mark diagnosis_mark(const Diagnosis& diagnosis) {
 std::string diagnosis_to_text(const Diagnosis& diagnosis, const DoctorTextOptions& options) {
   const std::string verdict = hanging(fmt::format("{} ", sign(diagnosis_mark(diagnosis))), diagnosis.verdict);
   std::string text = verdict;
+  add_failed_at(text, diagnosis);
   add_findings(text, diagnosis, options.verbose);
   add_list(text, "What would tell more", diagnosis.give);
   if (!diagnosis.checks.empty()) add_checks(text, diagnosis, options.verbose);

@@ -119,6 +119,7 @@ void clean(model::FitResult& fit) {
 
 void clean(model::Diagnosis& diagnosis) {
   clean(diagnosis.verdict);
+  diagnosis.failed_at.reset();
   for (model::Finding& finding : diagnosis.findings) {
     clean(finding.title);
     clean(finding.would_confirm);

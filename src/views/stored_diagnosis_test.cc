@@ -28,6 +28,7 @@ model::Diagnosis sample() {
   return {.trouble = true,
           .verdict = "It leaks.",
           .findings = {finding},
+          .failed_at = model::FailedAt{"/data/secret/train.py", 21, "train_step", "losses = model(batch)"},
           .checks = {{"lifetime", model::CheckState::kFail, "one cause", {"VF201"}},
                      {"host", model::CheckState::kNotApplicable, "no host memory", {}}},
           .give = {"a snapshot"},
@@ -65,7 +66,7 @@ TEST(ReportDiagnosis, a_page_has_evidence_and_cures) {
   const std::string page = build_report({stored()}, {.version = "1", .home = "", .find_run = {}});
   for (const char* text : {"[!] It leaks.", "VF201: Memory grows", "88 % sure", "train.py:12", "losses.append(loss)",
                            "costs time: none; apply as it is", "a smaller batch: it would only", "not applicable",
-                           "run twice as many steps", "train.log is cut off"}) {
+                           "run twice as many steps", "train.log is cut off", "train.py:21", "losses = model(batch)"}) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   }
   EXPECT_EQ(page.find("not a run's result"), std::string::npos);

@@ -50,6 +50,15 @@ std::string finding_html(const Finding& finding, int level) {
   return html;
 }
 
+std::string failed_at_html(const model::Diagnosis& diagnosis, int level) {
+  if (!diagnosis.failed_at) return "";
+  const model::FailedAt& at = *diagnosis.failed_at;
+  return heading(level, "The script's own line where it failed") +
+         fmt::format("<p><code>{}{}</code>{}</p>\n", escape(at.file), at.line > 0 ? fmt::format(":{}", at.line) : "",
+                     at.function.empty() ? "" : " in <code>" + escape(at.function) + "</code>") +
+         code_block(at.code);
+}
+
 std::string check_table(const model::Diagnosis& diagnosis, int level) {
   std::vector<std::vector<std::string>> rows;
   for (const model::Check& check : diagnosis.checks) {
@@ -64,7 +73,7 @@ std::string check_table(const model::Diagnosis& diagnosis, int level) {
 }  // namespace
 
 std::string finding_section(const model::Diagnosis& diagnosis, int level) {
-  std::string html;
+  std::string html = failed_at_html(diagnosis, level);
   if (!diagnosis.findings.empty()) html += heading(level, "Findings, most probable first");
   for (const Finding& finding : diagnosis.findings) html += finding_html(finding, level + 1);
   const auto add = [&](std::string_view title, const std::vector<std::string>& items) {
