@@ -81,69 +81,6 @@ bool says_failure(const model::ForeignDump& dump) {
   return mentions(dump.message, {"less than desired", "error in memory profiling"});
 }
 
-namespace {
-
-// Ranks whose messages name one card, on which others hold a rank's worth beside each.
-bool messages_share_card(const Scene& scene) {
-  if (scene.oom == nullptr || !scene.oom->speaker.rank || !scene.terms.total) return false;
-  const bool held_by_others =
-      share(scene.terms.others ? scene.terms.others : scene.terms.outside, scene.terms.total) > 0.25;
-  // A rank on the card of another rank's number, or two ranks that ran out on one card.
-  bool two_ranks =
-      scene.oom->gpu && *scene.oom->speaker.rank > 0 && *scene.oom->gpu == 0 && !scene.oom->processes.empty();
-  for (const OomMessage* other : scene.ooms) {
-    two_ranks |= other->speaker.rank && other->speaker.rank != scene.oom->speaker.rank &&
-                 other->gpu == scene.oom->gpu && other->at.file == scene.oom->at.file;
-  }
-  return held_by_others && two_ranks;
-}
-
-// A table that shows a program several times on one card, each time with about what the process that failed had, while
-// another card is empty: the job's ranks, of which each was meant to have a card.
-bool table_shows_ranks_on_card(const Scene& scene) {
-  constexpr std::int64_t kSeveral = 3;
-  if (scene.oom == nullptr || !scene.terms.reserved) return false;
-  const Bytes own = scene.terms.reserved->value;
-  const auto is_a_rank = [&](const model::GpuProcess& process) {
-    return process.memory && lowered(process.type) != "g" && process.memory->value + Bytes::mib(64) > own &&
-           process.memory->value < own + Bytes::mib(1700) && process.memory->value < own + own;
-  };
-  for (const model::GpuStatus& status : scene.texts.gpu_status) {
-    const bool has_empty_card = std::ranges::any_of(status.cards, [](const model::GpuCard& card) {
-      return card.used && card.total && share(card.used, card.total) < 0.05;
-    });
-    if (!has_empty_card) continue;
-    for (const model::GpuProcess& one : status.processes) {
-      if (!is_a_rank(one)) continue;
-      const auto alike = std::ranges::count_if(status.processes, [&](const model::GpuProcess& other) {
-        return is_a_rank(other) && other.gpu == one.gpu && other.name == one.name;
-      });
-      const bool has_other = std::ranges::any_of(status.processes, [&](const model::GpuProcess& other) {
-        return other.gpu == one.gpu && lowered(other.type) != "g" && !is_a_rank(other);
-      });
-      if (alike >= kSeveral && !has_other) return true;
-    }
-  }
-  return false;
-}
-
-bool run_shares_card(const Scene& scene) {
-  const auto& contexts = scene.runtime().contexts;
-  const auto works = [](const model::ContextOnCard& context) {
-    return context.world_size > 1 && (context.role == model::JobRole::kRank || context.role == model::JobRole::kMain) &&
-           context.peak_allocated > Bytes::mib(64);
-  };
-  for (const model::ContextOnCard& one : contexts) {
-    if (!works(one)) continue;
-    for (const model::ContextOnCard& other : contexts) {
-      if (works(other) && other.device == one.device && other.rank != one.rank) return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 const model::Remarkable* find_remark(const Scene& scene, model::SentenceKind kind) {
   const auto& remarks = scene.texts.remarks;
   if (model::is_told(kind) && scene.has_run()) return nullptr;  // a run shows it, whoever says what
@@ -202,10 +139,6 @@ const model::ForeignDump* find_cache_above_weights(const Scene& scene) {
   const bool is_multiplied = context > 0 && tokens >= 2 * context;
   const bool is_largest = refused.count() > 0 && cache > std::max(weights, refused);
   return is_largest && (weights.count() > 0 || is_multiplied) ? largest : nullptr;
-}
-
-bool ranks_share_card(const Scene& scene) {
-  return messages_share_card(scene) || table_shows_ranks_on_card(scene) || run_shares_card(scene);
 }
 
 const model::ForeignDump* find_server_layout(const model::Evidence& texts) {

@@ -149,9 +149,6 @@ bool speaks_of_no_grad(const Scene& scene);
 // The cache of a language model, where llama.cpp lays out more for it than for the weights and than what was refused.
 const model::ForeignDump* find_cache_above_weights(const Scene& scene);
 
-// Several ranks of one job work on the same card, where each was to have its own: they say so, or the run shows it.
-bool ranks_share_card(const Scene& scene);
-
 // Whether a setting seen in a text says yes: "True", "1", "on", "yes".
 bool says_yes(std::string_view value);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doctor/causes/causes.h"
+#include "doctor/ranks.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -209,9 +210,13 @@ void find_other_process(const Scene& scene, Draft& draft) {
   draft.fix({"See who it is",
              rocm ? "rocm-smi --showpids" : "nvidia-smi --query-compute-apps=pid,used_memory,name --format=csv",
              std::nullopt, "none", Applicability::kAsIs});
-  draft.fix({"End it, if it is yours (a notebook's kernel, a zombie of an earlier run)", "kill PID",
-             scene.terms.others ? std::optional(scene.terms.others->value) : std::nullopt, "none",
-             Applicability::kFillIn});
+  if (ranks_share_card(scene)) {
+    draft.withhold("end the other processes", "they are most likely this job's own ranks (VF402)");
+  } else {
+    draft.fix({"End it, if it is yours (a notebook's kernel, a zombie of an earlier run)", "kill PID",
+               scene.terms.others ? std::optional(scene.terms.others->value) : std::nullopt, "none",
+               Applicability::kFillIn});
+  }
   draft.fix({"Or take another card", rocm ? "HIP_VISIBLE_DEVICES=1 python ..." : "CUDA_VISIBLE_DEVICES=1 python ...",
              std::nullopt, "none", Applicability::kFillIn});
 }

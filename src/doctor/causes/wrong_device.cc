@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "doctor/causes/causes.h"
+#include "doctor/ranks.h"
 #include "doctor/remedies.h"
 
 namespace vramfit::doctor {
@@ -24,8 +25,9 @@ std::optional<int> device_named(std::string_view text) {
 }
 
 void look_at_ranks(const Scene& scene, Draft& draft) {
-  if (!ranks_share_card(scene)) return;
-  draft.weigh(scene.oom != nullptr || scene.run_failed_for_memory() ? 0.93 : 0.7);
+  const auto shared = find_shared_card(scene);
+  if (!shared) return;
+  draft.weigh(shared->confidence);
   draft.title("Several ranks of the job work on the same card");
   if (scene.at.checkpoint_load) draft.bound(0.8);  // VF112: they only load there, and work elsewhere
   if (scene.oom != nullptr && scene.oom->speaker.rank) {
@@ -34,6 +36,13 @@ void look_at_ranks(const Scene& scene, Draft& draft) {
                               "job's own other ranks",
                               *scene.oom->speaker.rank, scene.oom->gpu.value_or(0),
                               show(scene.terms.others ? scene.terms.others : scene.terms.outside)));
+  }
+  if (shared->launcher) {
+    draft.because(*shared->launcher, "this is a job of several ranks, each of which was to have a card");
+    draft.because(scene.oom_line(), shared->shown_by);
+    draft.confirm(
+        "nvidia-smi at the same time: the ranks of this job are the children of its launcher (ps -ef "
+        "--forest); what is left of an earlier run has another parent");
   }
   for (const model::ContextOnCard& context : scene.runtime().contexts) {
     if (context.world_size < 2 || context.peak_allocated <= model::Bytes::mib(64)) continue;

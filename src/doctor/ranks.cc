@@ -1,0 +1,164 @@
+#include "doctor/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/parse_number.h"
+
+namespace vramfit::doctor {
+
+using model::OomMessage;
+
+namespace {
+
+// Ranks whose messages name one card, on which others hold a rank's worth beside each.
+bool messages_share_card(const Scene& scene) {
+  if (scene.oom == nullptr || !scene.oom->speaker.rank || !scene.terms.total) return false;
+  const bool held_by_others =
+      share(scene.terms.others ? scene.terms.others : scene.terms.outside, scene.terms.total) > 0.25;
+  // A rank on the card of another rank's number, or two ranks that ran out on one card.
+  bool two_ranks =
+      scene.oom->gpu && *scene.oom->speaker.rank > 0 && *scene.oom->gpu == 0 && !scene.oom->processes.empty();
+  for (const OomMessage* other : scene.ooms) {
+    two_ranks |= other->speaker.rank && other->speaker.rank != scene.oom->speaker.rank &&
+                 other->gpu == scene.oom->gpu && other->at.file == scene.oom->at.file;
+  }
+  return held_by_others && two_ranks;
+}
+
+// A table that shows a program several times on one card, each time with about what the process that failed had, while
+// another card is empty: the job's ranks, of which each was meant to have a card.
+bool table_shows_ranks_on_card(const Scene& scene) {
+  constexpr std::int64_t kSeveral = 3;
+  if (scene.oom == nullptr || !scene.terms.reserved) return false;
+  const Bytes own = scene.terms.reserved->value;
+  const auto is_a_rank = [&](const model::GpuProcess& process) {
+    return process.memory && lowered(process.type) != "g" && process.memory->value + Bytes::mib(64) > own &&
+           process.memory->value < own + Bytes::mib(1700) && process.memory->value < own + own;
+  };
+  for (const model::GpuStatus& status : scene.texts.gpu_status) {
+    const bool has_empty_card = std::ranges::any_of(status.cards, [](const model::GpuCard& card) {
+      return card.used && card.total && share(card.used, card.total) < 0.05;
+    });
+    if (!has_empty_card) continue;
+    for (const model::GpuProcess& one : status.processes) {
+      if (!is_a_rank(one)) continue;
+      const auto alike = std::ranges::count_if(status.processes, [&](const model::GpuProcess& other) {
+        return is_a_rank(other) && other.gpu == one.gpu && other.name == one.name;
+      });
+      const bool has_other = std::ranges::any_of(status.processes, [&](const model::GpuProcess& other) {
+        return other.gpu == one.gpu && lowered(other.type) != "g" && !is_a_rank(other);
+      });
+      if (alike >= kSeveral && !has_other) return true;
+    }
+  }
+  return false;
+}
+
+bool run_shares_card(const Scene& scene) {
+  const auto& contexts = scene.runtime().contexts;
+  const auto works = [](const model::ContextOnCard& context) {
+    return context.world_size > 1 && (context.role == model::JobRole::kRank || context.role == model::JobRole::kMain) &&
+           context.peak_allocated > Bytes::mib(64);
+  };
+  for (const model::ContextOnCard& one : contexts) {
+    if (!works(one)) continue;
+    for (const model::ContextOnCard& other : contexts) {
+      if (works(other) && other.device == one.device && other.rank != one.rank) return true;
+    }
+  }
+  return false;
+}
+
+// "--nproc_per_node=1", "nproc-per-node 1": one process is no job of several.
+bool asks_for_one(std::string_view line) {
+  for (const std::string_view name : {"nproc_per_node", "nproc-per-node", "num_processes"}) {
+    const std::size_t at = line.find(name);
+    if (at == std::string_view::npos) continue;
+    std::string_view rest = line.substr(at + name.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(" =:"), rest.size()));
+    return base::parse_number<int>(rest.substr(0, rest.find_first_not_of("0123456789"))) == 1;
+  }
+  return false;
+}
+
+// The words of what starts several processes of one job. Lightning names a LOCAL_RANK of a single one too.
+bool is_of_launcher(std::string_view line) {
+  static constexpr auto kWords =
+      std::to_array<std::string_view>({"torchrun", "torch.distributed.run", "torch.distributed.launch",
+                                       "torch.distributed.elastic", "torch/distributed/", "accelerate launch",
+                                       "childfailederror", "local_rank", "nproc_per_node", "nproc-per-node"});
+  return !line.contains("cuda_visible_devices") && !asks_for_one(line) &&
+         std::ranges::any_of(kWords, [&](std::string_view word) { return line.contains(word); });
+}
+
+std::optional<model::SourceLine> find_launcher(const Scene& scene) {
+  if (!scene.texts.launch_failures.empty()) return scene.texts.launch_failures.front().at;
+  for (const model::TextFile& file : scene.texts.files) {
+    if (file.name != scene.oom->at.file) continue;
+    std::string_view left = file.sample;
+    while (!left.empty()) {
+      const std::size_t end = std::min(left.find('\n'), left.size());
+      const std::string_view line = left.substr(0, end);
+      if (is_of_launcher(lowered(line))) return model::SourceLine{file.name, 0, std::string(line)};
+      left.remove_prefix(std::min(end + 1, left.size()));
+    }
+  }
+  return std::nullopt;
+}
+
+// Others of the message that are of this process's size, while none is much larger: 0 where there is one.
+std::int64_t count_alike(const Scene& scene) {
+  const Size own_size = scene.terms.own_process ? scene.terms.own_process : scene.terms.reserved;
+  if (!own_size) return 0;
+  const Bytes own = own_size->value, context = scene.terms.own_process ? Bytes(0) : Bytes::mib(1700);
+  std::int64_t alike = 0;
+  for (const model::OomProcess& process : scene.oom->processes) {
+    if (scene.oom->arithmetic.own_pid == process.pid) continue;
+    if (process.bytes.value.count() * 2 > own.count() * 3 + 2 * context.count()) return 0;
+    if (process.bytes.value.count() * 3 > own.count() * 2) ++alike;
+  }
+  return alike;
+}
+
+// Logs of PyTorch before 2.3 name no rank: the launcher's words do, and processes alike or failures on one card. A rank
+// that chooses none works on the first.
+std::optional<SharedCard> look_at_launcher(const Scene& scene) {
+  constexpr std::int64_t kSeveral = 2;
+  if (scene.oom == nullptr || !scene.terms.total || scene.oom->gpu.value_or(0) != 0 || scene.at.data_worker)
+    return std::nullopt;
+  const Size others = scene.terms.others ? scene.terms.others : scene.terms.outside;
+  if (share(others, scene.terms.total) <= 0.25) return std::nullopt;
+  const std::int64_t alike = count_alike(scene);
+  const auto failures = std::ranges::count_if(scene.ooms,
+                                              [&](const OomMessage* one) {
+                                                return one->gpu == scene.oom->gpu && one->at.file == scene.oom->at.file;
+                                              }) +
+                        scene.oom->repeated - 1;
+  if (alike == 0 && (!scene.oom->processes.empty() || failures < kSeveral)) return std::nullopt;
+  auto launcher = find_launcher(scene);
+  if (!launcher) return std::nullopt;
+  if (alike > 0) {
+    return SharedCard{alike >= kSeveral ? 0.93 : 0.75, std::move(launcher),
+                      fmt::format("{} other process{} on GPU 0 {} of about this one's size, and none is much larger",
+                                  alike, alike == 1 ? "" : "es", alike == 1 ? "is" : "are")};
+  }
+  return SharedCard{
+      0.82, std::move(launcher),
+      fmt::format("{} failures on GPU 0, and {} of it are outside of the one that failed", failures, show(others))};
+}
+
+}  // namespace
+
+std::optional<SharedCard> find_shared_card(const Scene& scene) {
+  if (messages_share_card(scene) || table_shows_ranks_on_card(scene) || run_shares_card(scene))
+    return SharedCard{scene.oom != nullptr || scene.run_failed_for_memory() ? 0.93 : 0.7, std::nullopt, ""};
+  return look_at_launcher(scene);
+}
+
+bool ranks_share_card(const Scene& scene) { return find_shared_card(scene).has_value(); }
+
+}  // namespace vramfit::doctor

@@ -1,0 +1,85 @@
+#include "doctor/ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "doctor/diagnose.h"
+
+namespace vramfit::doctor {
+namespace {
+
+model::PrintedBytes gib(double count) {
+  const auto bytes = [](double value) { return Bytes(static_cast<std::int64_t>(value * (1 << 30))); };
+  return {bytes(count), bytes(count - 0.005), bytes(count + 0.005)};
+}
+
+// A message of GPU 0, of 24 GiB, with no rank in it, below these words.
+Case rank_case(const std::string& words, const std::vector<double>& others, std::int64_t repeated = 1) {
+  model::OomMessage oom;
+  oom.at = {"job.log", 9, "CUDA out of memory"};
+  oom.form = others.empty() ? model::OomForm::kReservedTotal : model::OomForm::kProcessesHint;
+  oom.device = model::OomDevice::kCuda;
+  oom.gpu = 0;
+  oom.tried = gib(1);
+  oom.total = gib(23.64);
+  oom.free = gib(0.1);
+  oom.allocated = gib(5.2);
+  oom.repeated = repeated;
+  auto& sums = oom.arithmetic;
+  sums.tensor = oom.tried;
+  sums.live = oom.allocated;
+  sums.idle = gib(0.2);
+  sums.reserved = gib(5.4);
+  sums.outside = *oom.total - *oom.free - *sums.reserved;
+  if (!others.empty()) {
+    sums.own_process = gib(5.9);
+    sums.others = *oom.total - *oom.free - *sums.own_process;
+  }
+  for (const double size : others)
+    oom.processes.push_back({4100 + static_cast<std::int64_t>(oom.processes.size()), gib(size)});
+  model::TextFile file;
+  file.name = "job.log";
+  file.sample = words + "\nCUDA out of memory\n";
+  Case given;
+  given.texts.files = {file};
+  given.texts.ooms = {oom};
+  return given;
+}
+
+bool advises_to_kill(const model::Diagnosis& diagnosis) {
+  return std::ranges::any_of(diagnosis.findings, [](const model::Finding& finding) {
+    return std::ranges::any_of(finding.fixes, [](const model::Fix& fix) { return fix.command.contains("kill "); });
+  });
+}
+
+TEST(Ranks, of_a_launchers_job_that_print_no_rank_are_not_somebody_elses) {
+  const char* const kLaunched[] = {
+      "+ torchrun --nproc_per_node=4 train.py", "accelerate launch train.py",
+      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0"};
+  for (const char* words : kLaunched) {
+    for (const Case& given : {rank_case(words, {5.8, 5.8, 5.9}), rank_case(words, {}, 2)}) {
+      const model::Diagnosis diagnosis = diagnose(given);
+      EXPECT_EQ(diagnosis.findings.front().label, "wrong_device") << words;
+      EXPECT_GE(diagnosis.findings.front().confidence, 0.8) << words;
+      EXPECT_FALSE(advises_to_kill(diagnosis)) << words;
+    }
+  }
+}
+
+TEST(Ranks, are_not_supposed_without_a_launcher_or_beside_a_larger_process) {
+  const auto is_others = [](const Case& given) {
+    const model::Diagnosis diagnosis = diagnose(given);
+    return diagnosis.findings.front().label == "other_process" && advises_to_kill(diagnosis);
+  };
+  EXPECT_TRUE(is_others(rank_case("python train.py", {5.8, 5.8, 5.9})));
+  EXPECT_TRUE(is_others(rank_case("torchrun --nproc_per_node=1 train.py", {5.8, 5.8, 5.9})));
+  EXPECT_TRUE(is_others(rank_case("LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0]", {5.8, 5.8, 5.9})));
+  EXPECT_TRUE(is_others(rank_case("torchrun --nproc_per_node=4 train.py", {17.5})));
+  EXPECT_TRUE(is_others(rank_case("torchrun --nproc_per_node=4 train.py", {})));
+}
+
+}  // namespace
+}  // namespace vramfit::doctor
