@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/out_of_memory.h"
 #include "doctor/leak.h"
 #include "doctor/not_run.h"
 
@@ -373,8 +374,33 @@ bool is_denied_later(const model::Evidence& texts, const model::ToldSentence& to
   });
 }
 
+std::optional<SourceLine> find_got_over(const Scene& scene) {
+  const model::Evidence &given = scene.given.texts, &left = scene.texts;
+  const auto is_of = [](const SourceLine& one, const SourceLine& at) {
+    return one.file == at.file && one.line == at.line;
+  };
+  const auto is_left = [&](const auto& entries, const SourceLine& at) {
+    return std::ranges::any_of(entries, [&](const auto& entry) { return is_of(entry.at, at); });
+  };
+  for (const model::OomMessage& oom : given.ooms) {
+    if (scene.was_handled(oom.at) || !is_left(left.ooms, oom.at)) return oom.at;
+  }
+  for (const model::ForeignDump& dump : given.foreign) {
+    if (says_failure(dump) && !is_left(left.foreign, dump.at)) return dump.at;
+  }
+  for (const SourceLine& at : given.oom_mentions) {
+    if (scene.was_handled(at) ||
+        std::ranges::none_of(left.oom_mentions, [&](const auto& one) { return is_of(one, at); }))
+      return at;
+  }
+  return std::nullopt;
+}
+
 std::optional<SourceLine> find_other_failure(const Scene& scene) {
   const model::Evidence& texts = scene.texts;
+  const auto was_got_over = [&](const SourceLine& at) {
+    return scene.was_handled(at) && base::says_out_of_memory(at.text);
+  };
   // The first of them: a kernel that failed makes every later call fail too.
   const auto kernel = std::ranges::find_if(texts.library_errors, is_cuda_kernel_failure);
   if (kernel != texts.library_errors.end()) return kernel->at;
@@ -382,9 +408,12 @@ std::optional<SourceLine> find_other_failure(const Scene& scene) {
   for (auto traceback = texts.tracebacks.rbegin(); traceback != texts.tracebacks.rend(); ++traceback) {
     if (traceback->exceptions.empty()) continue;
     const model::TracedException& last = traceback->exceptions.back();
-    if (!last.type.empty()) return SourceLine{traceback->at.file, last.last_line, last.type + ": " + last.message};
+    const SourceLine at{traceback->at.file, last.last_line, last.type + ": " + last.message};
+    if (!last.type.empty() && !was_got_over(at)) return at;
   }
-  if (!texts.other_errors.empty()) return texts.other_errors.back();
+  for (auto error = texts.other_errors.rbegin(); error != texts.other_errors.rend(); ++error) {
+    if (!was_got_over(*error)) return *error;
+  }
   return std::nullopt;
 }
 

@@ -128,6 +128,11 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
                                                     "torch.multiprocessing.set_sharing_strategy(\"file_system\")."
                                                   : "");
     }
+    if (const auto got_over = find_got_over(scene)) {
+      return fmt::format(
+          "All well: memory ran out at {}:{}, and the program got over it; nothing else in what was read says so.",
+          got_over->file, got_over->line);
+    }
     for (const auto& [kind, name] : {std::pair(model::TextKind::kDocument, "a document or a proposal"),
                                      std::pair(model::TextKind::kSource, "a program's source"),
                                      std::pair(model::TextKind::kQuestion, "a question")}) {

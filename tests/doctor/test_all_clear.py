@@ -200,6 +200,36 @@ def test_an_error_that_is_not_of_memory_is_named(doctor: Doctor, tmp_path: Path)
     assert done.stdout.startswith("[–] No trouble with memory") and "shapes do not agree" in done.result["verdict"]
 
 
+GOT_OVER = ("a_trainer_that_finds_its_batch", "a_search_for_the_batch", "a_second_try_that_went_well")
+
+
+@pytest.mark.parametrize("name", GOT_OVER)
+def test_an_error_that_was_got_over_is_told_as_such(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(NO_TROUBLE[name])
+    verdict = doctor.look(str(log)).result["verdict"]
+    line = 1 + next(at for at, text in enumerate(NO_TROUBLE[name].splitlines()) if "out of memory" in text)
+    assert verdict.startswith("All well: memory ran out at ") and f"job.log:{line}, and the program got over" in verdict
+    assert "nothing in what was read says that memory ran out" not in verdict
+
+
+HEAPS = {
+    "java": 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space\n\tat a.b.C.d(C.java:12)\n',
+    "spark": "ERROR Executor: Exception in task 0.0\njava.lang.OutOfMemoryError: GC overhead limit exceeded\n",
+    "node": "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n",
+}
+
+
+@pytest.mark.parametrize("name", HEAPS)
+def test_a_heap_of_java_is_the_hosts_and_not_the_cards(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(HEAPS[name])
+    done = doctor.look(str(log))
+    first = done.result["findings"][0]
+    assert first["label"] == "host_ram_oom" and first["confidence"] >= 0.8, done.stdout
+    assert "Memory of the GPU" not in done.stdout and "heap" in first["title"]
+
+
 KILLED = {
     "by_make": "make: *** [Makefile:12: train] Killed\n",
     "by_slurm": "srun: error: node1: task 0: Killed\n",

@@ -153,6 +153,37 @@ void look_at_told_end(const Scene& scene, Draft& draft) {
   }
 }
 
+// Java's and Node's own heaps lie in the host's memory, and have limits of their own.
+bool look_at_managed_heap(const Scene& scene, Draft& draft) {
+  if (scene.oom != nullptr) return false;
+  const auto is_java = [](std::string_view text) {
+    return mentions(text, {"java.lang.outofmemoryerror", "java heap space", "gc overhead limit"});
+  };
+  const auto is_node = [](std::string_view text) { return mentions(text, {"javascript heap out of memory"}); };
+  const model::SourceLine* at = nullptr;
+  for (const auto* told : {&scene.texts.oom_mentions, &scene.texts.memory_words, &scene.texts.other_errors}) {
+    for (const model::SourceLine& one : *told) {
+      if (at == nullptr && (is_java(one.text) || is_node(one.text))) at = &one;
+    }
+  }
+  if (at == nullptr) return false;
+  const bool node = is_node(at->text);
+  draft.weigh(0.85).title(
+      fmt::format("{} heap is full: it lies in the host's memory, not on the card", node ? "Node's" : "Java's"));
+  draft.because(*at, "the heap has a limit of its own, which is reached whatever the card has free");
+  if (node) {
+    draft.fix({"Allow a larger heap", "export NODE_OPTIONS=--max-old-space-size=8192", std::nullopt, "none",
+               Applicability::kFillIn});
+    return true;
+  }
+  draft.fix({"Allow a larger heap",
+             "java -Xmx16g ...  # Spark: --driver-memory 16g, --executor-memory 16g (before the session starts)",
+             std::nullopt, "none", Applicability::kFillIn});
+  draft.fix({"Bring less of the data into one process at once", "df.toLocalIterator()  # not df.collect(), toPandas()",
+             std::nullopt, "little", Applicability::kFillIn});
+  return true;
+}
+
 bool is_of_workers(const model::HostKill& kill) {
   return kill.kind == HostKillKind::kDataWorker || kill.process.starts_with("pt_data_worker");
 }
@@ -197,6 +228,7 @@ bool has_other_reason(const Scene& scene, const model::HostKill& kill) {
 
 void find_host_ram_oom(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && look_at_foreign(scene, draft)) return;
+  if (look_at_managed_heap(scene, draft)) return;
   const model::HostKill* strongest = nullptr;
   for (const model::HostKill& kill : scene.texts.host_kills) {
     if (has_other_reason(scene, kill)) continue;
