@@ -142,6 +142,21 @@ NO_TROUBLE = {
 }
 
 
+SHORT_OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 7.92 GiB "
+    "of which 10.00 MiB is free.\n"
+)
+
+
+@pytest.mark.parametrize("end", ["", "\r", "\n"], ids=["nothing", "a_return", "a_line_end"])
+def test_words_of_progress_bars_before_an_error_are_no_leak(doctor: Doctor, tmp_path: Path, end: str) -> None:
+    log = tmp_path / "job.log"
+    bar = "Epoch 1:  50%|#####     | 500/1000 [00:10<00:10, 50.00it/s, loss=0.5]"
+    log.write_text((bar + end) * 20 + " " + SHORT_OOM)
+    done = doctor.look(str(log))
+    assert done.exit_code == 1 and done.result["findings"][0]["label"] != "leak_growth", done.stdout
+
+
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_was_not_understood_is_unknown(doctor: Doctor, tmp_path: Path, name: str) -> None:
     log = tmp_path / "job.log"

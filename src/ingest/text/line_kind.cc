@@ -82,6 +82,12 @@ bool is_of_program(std::string_view line) {
          std::ranges::count_if(name, [](char letter) { return letter >= 'A' && letter <= 'Z'; }) >= 2;
 }
 
+// "Epoch 1:  50%|#####     | 500/1000 [00:10<00:10, 50.00it/s, loss=0.5]": many of them in a line have words enough to
+// pass for sentences.
+bool has_progress_bar(std::string_view line) {
+  return line.contains("%|") && (line.contains("it/s") || line.contains("s/it"));
+}
+
 }  // namespace
 
 std::vector<std::string> split_words(std::string_view text) {
@@ -170,7 +176,7 @@ bool is_error_line(std::string_view raw) {
 bool is_prose(std::string_view raw) {
   const std::string_view line = without_bullet(raw);
   if (is_code(line) || is_error_line(line) || line.starts_with('|') || line.starts_with("File \"") ||
-      line.starts_with("[") || line.starts_with("{") || line.starts_with("$ "))
+      line.starts_with("[") || line.starts_with("{") || line.starts_with("$ ") || has_progress_bar(line))
     return false;
   std::size_t words = 0, grammar = 0, letters = 0;
   bool is_foreign = false;
