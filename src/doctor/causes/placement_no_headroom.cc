@@ -37,13 +37,17 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
   }
   if (weights == nullptr && refused == nullptr && buffers == nullptr) return false;
   if (find_cache_above_weights(scene) != nullptr) return false;  // VF103
-  draft.weigh(weights != nullptr ? 0.72 : buffers != nullptr ? 0.68 : 0.55);
+  // Vulkan's drivers refuse a little now and then with much free: alone that tells nothing of the layers.
+  constexpr Bytes kLittle = Bytes::gib(1);
+  const bool is_little = refused != nullptr && !refused->sizes.empty() &&
+                         refused->sizes.front().bytes.value < kLittle && mentions(refused->at.text, {"vulkan"});
+  draft.weigh(weights != nullptr ? 0.72 : buffers != nullptr ? 0.68 : is_little ? 0.25 : 0.55);
   draft.title(buffers == nullptr ? "The layers put on the card are more than it has free"
                                  : "The layers put on the card leave no room for the buffers beside them");
   if (buffers != nullptr) draft.because(buffers->at, "buffers for computing could not be had beside the weights");
   for (const model::ForeignDump* dump : {refused, weights}) {
     if (dump == nullptr) continue;
-    draft.because(dump->at, dump->sizes.empty() ? "weights were being loaded"
+    draft.because(dump->at, dump->sizes.empty() ? "weights were being loaded, and the driver refused"
                                                 : fmt::format("one buffer of {} was asked for, and the driver refused",
                                                               show(dump->sizes.front().bytes)));
   }
@@ -55,7 +59,11 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
   }
   draft.fix({"A smaller quantization of the weights, such as Q4_K_M", "", std::nullopt, "less exact",
              Applicability::kMayBeWrong});
-  draft.confirm("nvidia-smi just before: how much of the card is free, and who has the rest");
+  const bool is_nvidia = std::ranges::none_of(scene.texts.foreign, [](const model::ForeignDump& dump) {
+    return mentions(dump.at.text, {"vulkan", "vk::", "rocm", "sycl"});
+  });
+  draft.confirm(std::string(is_nvidia ? "nvidia-smi" : "amdgpu_top, intel_gpu_top or nvidia-smi") +
+                " just before: how much of the card is free, and who has the rest");
   return true;
 }
 

@@ -33,6 +33,21 @@ bool look_at_metal(const Scene& scene, Draft& draft) {
   return false;
 }
 
+// Vulkan's drivers have a limit for one buffer too, and llama.cpp says that this is it.
+bool look_at_vulkan(const Scene& scene, Draft& draft) {
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.kind != model::ForeignKind::kBuffer || dump.program != "llama.cpp") continue;
+    draft.weigh(0.85).title("One buffer is larger than what Vulkan's driver gives to any");
+    draft.because(dump.at, "the limit is for a single buffer, however much is free");
+    draft.fix({"Smaller buffers for computing: fewer tokens at once, and no whole table of scores",
+               "-ub 512 -fa on  # llama.cpp", std::nullopt, "a slower prompt", Applicability::kMayBeWrong});
+    draft.fix({"A shorter context", "-c 8192  # llama.cpp; in Ollama: PARAMETER num_ctx 8192", std::nullopt,
+               "shorter conversations", Applicability::kFillIn});
+    return true;
+  }
+  return false;
+}
+
 // Intel's first cards give no block of 4 GiB or more unless they are told to, however much is free.
 bool look_at_intel(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr || !scene.terms.tried) return false;
@@ -156,7 +171,7 @@ void look_at_failed_request(const Scene& scene, Draft& draft) {
 void find_single_huge_allocation(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && !scene.has_run()) look_at_failed_request(scene, draft);
   look_at_told_shape(scene, draft);
-  if (scene.oom == nullptr && look_at_metal(scene, draft)) return;
+  if (scene.oom == nullptr && (look_at_metal(scene, draft) || look_at_vulkan(scene, draft))) return;
   if (look_at_intel(scene, draft)) return;
   const Terms& terms = scene.terms;
   if (scene.oom == nullptr || !terms.tried) return;

@@ -178,7 +178,9 @@ class ForeignReader final : public TextReader {
   int idle_ = 0;
 };
 
-constexpr auto kForeignWords = std::to_array<std::string_view>({"profiled value -",
+constexpr auto kForeignWords = std::to_array<std::string_view>({"loading model: ",
+                                                                "ggml_vulkan: ",
+                                                                "profiled value -",
                                                                 "oom when alloc",
                                                                 "with error 2 out",
                                                                 "cudasuccess (2 vs",
