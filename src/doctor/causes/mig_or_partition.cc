@@ -67,6 +67,13 @@ Size free_on_host(const Scene& scene) {
   return std::nullopt;
 }
 
+void offer_more_pages(Draft& draft) {
+  draft.fix({"Let it map more of the host's memory",
+             "ttm.pages_limit=PAGES ttm.page_pool_size=PAGES  # of 4 KiB each, on the kernel's command line; see\n"
+             "cat /sys/module/ttm/parameters/pages_limit /sys/class/drm/card*/device/mem_info_gtt_total",
+             std::nullopt, "none: a reboot, and less for the host", Applicability::kFillIn});
+}
+
 // A GPU that shares the host's memory has as much as Linux lets it map, and the driver says how much that is.
 bool look_at_limit_of_pages(const Scene& scene, Draft& draft) {
   const Size& total = scene.terms.total;
@@ -77,18 +84,55 @@ bool look_at_limit_of_pages(const Scene& scene, Draft& draft) {
     draft.weigh(0.88).title("The GPU may map no more of the host's memory than its driver's limit (GTT)");
     draft.because(remark.at, fmt::format("the driver lets it map {}, and the job sees {}", show(*limit), show(total)));
     if (const Size free = free_on_host(scene)) draft.because(fmt::format("the host has {} free", show(free)));
-    draft.fix({"Let it map more of the host's memory",
-               "ttm.pages_limit=PAGES ttm.page_pool_size=PAGES  # of 4 KiB each, on the kernel's command line; see\n"
-               "cat /sys/module/ttm/parameters/pages_limit /sys/class/drm/card*/device/mem_info_gtt_total",
-               std::nullopt, "none: a reboot, and less for the host", Applicability::kFillIn});
+    offer_more_pages(draft);
     offer_smaller_batch(scene, draft);
     return true;
   }
   return false;
 }
 
+// What llama.cpp asked for or had laid out is more than the driver maps: it prints no total of the card.
+bool look_at_pages_of_llama(const Scene& scene, Draft& draft) {
+  if (scene.terms.total) return false;
+  const model::ForeignDump* refused = nullptr;
+  Bytes requested, laid_out;
+  for (const model::ForeignDump& dump : scene.texts.foreign) {
+    if (dump.program != "llama.cpp" || mentions(dump.at.text, {"cpu"})) continue;
+    for (const model::NamedBytes& size : dump.sizes) {
+      if (size.name == "weights" || size.name == "kv_cache") laid_out += size.bytes.value;
+      if (size.name != "requested" || size.bytes.value <= requested) continue;
+      requested = size.bytes.value;
+      refused = &dump;
+    }
+  }
+  if (refused == nullptr) return false;
+  const model::Remarkable* limited = nullptr;
+  Bytes limit, own_memory;
+  for (const model::Remarkable& remark : scene.texts.remarks) {
+    if (remark.kind == model::SentenceKind::kDriverVram)
+      own_memory = std::max(own_memory, bytes_of_driver(remark.at.text).value_or(Bytes(0)));
+    const auto told = remark.kind == model::SentenceKind::kGttLimit ? bytes_of_gtt(remark.at.text) : std::nullopt;
+    if (!told) continue;
+    limited = &remark;
+    limit = *told;
+  }
+  // A card with as much memory of its own is no GPU that shares the host's.
+  const Bytes needed = std::max(requested, laid_out);
+  if (limited == nullptr || needed <= limit || own_memory >= limit) return false;
+  draft.weigh(own_memory.count() > 0 ? 0.82 : 0.75);
+  draft.title("The GPU may map no more of the host's memory than its driver's limit (GTT)");
+  draft.because(limited->at, fmt::format("the driver lets it map {}", show(limit)));
+  draft.because(refused->at, fmt::format("{} were asked for in one buffer{}", show(requested),
+                                         laid_out > requested ? ", " + show(laid_out) + " in all" : ""));
+  if (const Size free = free_on_host(scene)) draft.because(fmt::format("the host has {} free", show(free)));
+  offer_more_pages(draft);
+  draft.fix({"Put fewer layers on the GPU", "-ngl LAYERS  # llama.cpp; in Ollama: PARAMETER num_gpu LAYERS",
+             std::nullopt, "layers on the CPU are slow", Applicability::kFillIn});
+  return true;
+}
+
 void find_mig_or_partition(const Scene& scene, Draft& draft) {
-  if (look_at_limit_of_pages(scene, draft)) return;
+  if (look_at_limit_of_pages(scene, draft) || look_at_pages_of_llama(scene, draft)) return;
   const Size& total = scene.terms.total;
   for (const model::GpuStatus& status : scene.texts.gpu_status) {
     for (const model::GpuCard& card : status.cards) {
