@@ -2,6 +2,17 @@
 
 namespace vramfit::doctor {
 
+namespace {
+
+// The name of the card's kind in PyTorch; AMD's has NVIDIA's.
+std::string device_of(const Scene& scene) {
+  if (scene.oom != nullptr && scene.oom->device == model::OomDevice::kXpu) return "xpu";
+  if (scene.oom != nullptr && scene.oom->device == model::OomDevice::kNpu) return "npu";
+  return "cuda";
+}
+
+}  // namespace
+
 void offer_fit(const Scene& scene, Draft& draft) {
   if (!scene.is_of_cuda()) return;  // what it proves, it proves for cards of NVIDIA's
   draft.fix({"Find the cheapest changes that make the job fit this card, each one proven by a run",
@@ -32,8 +43,10 @@ void offer_mixed_precision(const Scene& scene, Draft& draft) {
     draft.withhold(what, "16-bit precision is in use already");
     return;
   }
-  draft.fix({what, "with torch.autocast(\"cuda\", dtype=torch.bfloat16): ...  # forward pass, loss", std::nullopt,
-             "none: faster on cards with tensor cores", Applicability::kMayBeWrong});
+  const std::string name = device_of(scene);
+  draft.fix({what, "with torch.autocast(\"" + name + "\", dtype=torch.bfloat16): ...  # forward pass, loss",
+             std::nullopt, name == "cuda" ? "none: faster on cards with tensor cores" : "none to little",
+             Applicability::kMayBeWrong});
 }
 
 void offer_checkpointing(const Scene& scene, Draft& draft) {
@@ -99,7 +112,7 @@ void offer_expandable_segments(const Scene& scene, Draft& draft) {
 }
 
 void ask_for_snapshot(const Scene& scene, Draft& draft) {
-  if (!scene.snapshots.empty() || scene.is_of_mps()) return;
+  if (!scene.snapshots.empty() || scene.is_of_mps() || device_of(scene) != "cuda") return;
   draft.confirm(
       "a memory snapshot: torch.cuda.memory._record_memory_history() at the start, "
       "torch.cuda.memory._dump_snapshot(\"snap.pickle\") at the failure; then vramfit doctor snap.pickle");

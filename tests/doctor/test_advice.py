@@ -302,3 +302,26 @@ def test_what_runs_out_under_wsl_or_while_weights_are_read_is_told_so(doctor: Do
     given = [fix["command"] or "" for fix in doctor.look(str(log)).result["findings"][0]["fixes"]]
     assert any(".wslconfig" in one for one in given) and any("low_cpu_mem_usage" in one for one in given), given
     assert not any("num_workers" in one for one in given), given
+
+
+def test_a_card_of_intel_is_told_its_own_names(doctor: Doctor) -> None:
+    log = doctor.product.folder / "train.log"
+    log.write_text(
+        "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 15.91 "
+        "GiB. Of the allocated memory 14.90 GiB is allocated by PyTorch, and 110.00 MiB is reserved by PyTorch but "
+        "unallocated.\n"
+    )
+    done = doctor.look(str(log))
+    assert 'torch.autocast("xpu"' in done.stdout, done.stdout
+    assert 'autocast("cuda"' not in done.stdout and "torch.cuda.memory" not in done.stdout
+
+
+def test_what_deepspeed_pins_is_told_with_its_own_key(doctor: Doctor) -> None:
+    given = commands(doctor, "pinned_host_limit--of_an_offload")
+    assert any('"pin_memory": false' in one for one in given), given
+    assert not any("DataLoader" in one for one in given), given
+
+
+def test_a_gpu_that_shares_the_hosts_memory_is_told_its_limit_below_llama_cpp(doctor: Doctor) -> None:
+    given = commands(doctor, "mig_or_partition--llama_on_an_apu")
+    assert any("ttm.pages_limit" in one for one in given) and any("-ngl" in one for one in given), given

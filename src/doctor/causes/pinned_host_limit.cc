@@ -64,8 +64,16 @@ void find_pinned_host_limit(const Scene& scene, Draft& draft) {
     draft.adjust(0.05).because(info.at, "page-locked memory is limited here");
   }
   if (scene.platform.wsl) draft.adjust(0.05).because("under WSL page-locked memory is limited to a part of the host's");
-  draft.fix({"Do not pin", "DataLoader(..., pin_memory=False)", std::nullopt, "slower copies to the card",
-             Applicability::kAsIs});
+  // DeepSpeed pins what it offloads, and no loader has a part in that.
+  if (find_remark(scene, model::SentenceKind::kDeepspeedOffload) != nullptr ||
+      scene.stack.in_file({"deepspeed"}) != nullptr) {
+    draft.fix({"Do not pin what DeepSpeed offloads",
+               "\"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": false}  # so in offload_param too",
+               std::nullopt, "slower copies to the card", Applicability::kMayBeWrong});
+  } else {
+    draft.fix({"Do not pin", "DataLoader(..., pin_memory=False)", std::nullopt, "slower copies to the card",
+               Applicability::kAsIs});
+  }
   draft.fix({"Raise the limit", "ulimit -l unlimited  # docker run --ulimit memlock=-1", std::nullopt, "none",
              Applicability::kMayBeWrong});
   draft.confirm("free -g and ulimit -l, and nvidia-smi: a context that does not fit gives the same words");
