@@ -374,28 +374,6 @@ bool is_denied_later(const model::Evidence& texts, const model::ToldSentence& to
   });
 }
 
-std::optional<SourceLine> find_got_over(const Scene& scene) {
-  const model::Evidence &given = scene.given.texts, &left = scene.texts;
-  const auto is_of = [](const SourceLine& one, const SourceLine& at) {
-    return one.file == at.file && one.line == at.line;
-  };
-  const auto is_left = [&](const auto& entries, const SourceLine& at) {
-    return std::ranges::any_of(entries, [&](const auto& entry) { return is_of(entry.at, at); });
-  };
-  for (const model::OomMessage& oom : given.ooms) {
-    if (scene.was_handled(oom.at) || !is_left(left.ooms, oom.at)) return oom.at;
-  }
-  for (const model::ForeignDump& dump : given.foreign) {
-    if (says_failure(dump) && !is_left(left.foreign, dump.at)) return dump.at;
-  }
-  for (const SourceLine& at : given.oom_mentions) {
-    if (scene.was_handled(at) ||
-        std::ranges::none_of(left.oom_mentions, [&](const auto& one) { return is_of(one, at); }))
-      return at;
-  }
-  return std::nullopt;
-}
-
 std::optional<SourceLine> find_other_failure(const Scene& scene) {
   const model::Evidence& texts = scene.texts;
   const auto was_got_over = [&](const SourceLine& at) {

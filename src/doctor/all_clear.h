@@ -28,9 +28,6 @@ std::optional<Doubt> find_doubt(const Scene& scene);
 // "There is no increase", behind a sentence that told of one.
 bool is_denied_later(const model::Evidence& texts, const model::ToldSentence& told);
 
-// The first line that tells of memory that ran out, where the program went on with something else.
-std::optional<model::SourceLine> find_got_over(const Scene& scene);
-
 // What ended a program, where that was seen and is no matter of memory: "ValueError: ...".
 std::optional<model::SourceLine> find_other_failure(const Scene& scene);
 

@@ -10,6 +10,7 @@
 #include "doctor/cause.h"
 #include "doctor/checks.h"
 #include "doctor/failure.h"
+#include "doctor/handled.h"
 #include "doctor/leak.h"
 #include "doctor/likeness_finding.h"
 #include "doctor/not_run.h"
@@ -154,7 +155,7 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
   return verdict;
 }
 
-// Of the failure that is explained, and of no other traceback that a log has too.
+// The line where the failure that is explained happened: a log may have other tracebacks too.
 std::optional<model::FailedAt> find_failed_at(const Scene& scene, const Diagnosis& diagnosis) {
   const bool of_memory = scene.oom != nullptr || scene.run_failed_for_memory() ||
                          std::ranges::any_of(scene.chain, [](const model::TracedException* exception) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "doctor/scene.h"
+
 namespace vramfit::doctor {
 namespace {
 
@@ -64,6 +66,28 @@ std::optional<model::Evidence> without_handled(const model::Evidence& texts) {
     }
   }
   return left;
+}
+
+std::optional<model::SourceLine> find_got_over(const Scene& scene) {
+  const model::Evidence &given = scene.given.texts, &left = scene.texts;
+  const auto is_of = [](const model::SourceLine& one, const model::SourceLine& at) {
+    return one.file == at.file && one.line == at.line;
+  };
+  const auto is_left = [&](const auto& entries, const model::SourceLine& at) {
+    return std::ranges::any_of(entries, [&](const auto& entry) { return is_of(entry.at, at); });
+  };
+  for (const model::OomMessage& oom : given.ooms) {
+    if (scene.was_handled(oom.at) || !is_left(left.ooms, oom.at)) return oom.at;
+  }
+  for (const model::ForeignDump& dump : given.foreign) {
+    if (says_failure(dump) && !is_left(left.foreign, dump.at)) return dump.at;
+  }
+  for (const model::SourceLine& at : given.oom_mentions) {
+    if (scene.was_handled(at) ||
+        std::ranges::none_of(left.oom_mentions, [&](const auto& one) { return is_of(one, at); }))
+      return at;
+  }
+  return std::nullopt;
 }
 
 }  // namespace vramfit::doctor

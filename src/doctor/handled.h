@@ -8,8 +8,13 @@
 
 namespace vramfit::doctor {
 
+struct Scene;
+
 // The evidence without them; nothing: there are none.
 std::optional<model::Evidence> without_handled(const model::Evidence& texts);
+
+// The first line that tells of memory that ran out, where the program went on with something else.
+std::optional<model::SourceLine> find_got_over(const Scene& scene);
 
 }  // namespace vramfit::doctor
 
