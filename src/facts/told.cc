@@ -158,6 +158,7 @@ void apply_notes_of_process(const Notes& notes, Told& into) {
     into.counted_on |= cut.what == notes::CutKind::kCounted;
   }
   for (const auto& plan : notes.plan_applied) into.plan_applied.push_back({plan.id, plan.text});
+  for (const auto& effect : notes.plan_effect) into.plan_effects.push_back({effect.id, effect.text});
   for (const auto& plan : notes.plan_refused) into.plan_refused.push_back({plan.id, plan.text});
   for (const auto& read : notes.data_read) add_data_read(into, {read.what, read.line, read.count, read.is_branch});
   for (const auto& growth : notes.growth) {

@@ -36,6 +36,7 @@ struct Told {
   std::string torch, cuda, python;  // versions; empty: nobody said
   std::vector<std::string> cuts;
   std::vector<TechniqueNote> plan_applied, plan_refused;  // by every process
+  std::vector<TechniqueNote> plan_effects;                // in which the plan does not train as without it
   std::vector<model::DataDependence> depends_on_data;
   std::vector<model::Remark> not_modelled, assumed, warnings;
   std::vector<model::DataLoss> losses;  // the worst first

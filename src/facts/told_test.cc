@@ -85,9 +85,12 @@ TEST(Notes, a_launchers_error_gives_way_to_that_of_a_rank) {
 
 TEST(Notes, applied_and_refused_changes_are_told_apart) {
   const auto told = read({R"({"kind":"plan_applied","id":"autocast","text":"bf16"})",
+                          R"({"kind":"plan_effect","id":"micro_batch","text":"dropout draws","what":"other"})",
                           R"({"kind":"plan_refused","id":"checkpoint","text":"no such module"})"});
   ASSERT_EQ(told.plan_applied.size(), 1u);
   EXPECT_EQ(told.plan_applied[0].text, "bf16");
+  ASSERT_EQ(told.plan_effects.size(), 1u);
+  EXPECT_EQ(told.plan_effects[0].text, "dropout draws");
   ASSERT_EQ(told.plan_refused.size(), 1u);
   EXPECT_EQ(told.plan_refused[0].id, "checkpoint");
 }

@@ -207,6 +207,9 @@ void take_told(const facts::Told& told, RunResult& result) {
   }
   result.cuts = told.cuts;
   for (const auto& technique : told.plan_applied) add_once(result.plan_applied, technique.id + ": " + technique.text);
+  for (const auto& technique : told.plan_effects) {
+    add_once(result.plan_applied, technique.id + ", not as without it: " + technique.text);
+  }
   for (const auto& technique : told.plan_refused) add_once(result.plan_refused, technique.id + ": " + technique.text);
   result.depends_on_data = told.depends_on_data;
   result.not_modelled = told.not_modelled;

@@ -60,7 +60,13 @@ def test_the_outputs_are_those_of_the_batch_and_take_less(job: Job, mode: str, s
     assert split.only("plan_applied")["text"] == f"Net evaluates its batch of {batch} in {min(batch, 4)} parts"
 
 
-COUNT = "calls = []; model.body[0].register_forward_hook(lambda m, a, out: calls.append(len(out)))"
+# The last sample of the first part is evaluated by itself, too, where values are computed.
+COUNT = """calls = []
+    class Counted(nn.Identity):
+        def forward(self, x):
+            calls.append(len(x))
+            return x
+    model.body.insert(0, Counted())"""
 
 
 def test_the_training_stays_as_it_is(job: Job) -> None:
@@ -68,7 +74,7 @@ def test_the_training_stays_as_it_is(job: Job) -> None:
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     model(images).sum().backward()
     optimizer.step()"""
-    script = evaluation(before=before, after="assert calls == [8, 3, 2, 2, 1], calls")
+    script = evaluation(before=before, after="assert calls == [8, 3, 2, 2, 1, 1], calls")
     assert job.run(script, PLAN, card=CARD, VRAMFIT_VALUES="cpu").output()["shape"] == [8, 2, 30, 30]
 
 
@@ -76,7 +82,7 @@ def test_later_batches_are_split_evenly_and_of_another_size_too(job: Job) -> Non
     after = """with torch.no_grad():
         model(images)
         model(images[:5])
-    assert calls[4:] == [2] * 4 + [2, 1, 1, 1], calls"""
+    assert calls[5:] == [2] * 4 + [2, 1, 1, 1], calls"""
     script = evaluation(before=COUNT, after=after)
     assert job.run(script, PLAN, card=CARD, VRAMFIT_VALUES="cpu").output()["shape"] == [8, 2, 30, 30]
 
@@ -94,6 +100,12 @@ def test_later_batches_are_split_evenly_and_of_another_size_too(job: Job) -> Non
          "keeps a tensor of its forward in Net.kept"),
         ({"layers": "self.rnn = nn.LSTM(16, 8)", "forward": "return self.rnn(x)[0]", "shape": "8, 5, 16"},
          "that of sequences, not of samples: LSTM takes it so"),
+        ({"before": "model.body[0].register_forward_hook(lambda m, a, out: None)"}, "hooks of the script are called"),
+        ({"forward": "return self.body(x - x.mean(0))"}, "hangs on the others of its batch"),
+        ({"forward": "return self.body(x) + torch.arange(len(x)).view(-1, 1, 1, 1).cuda()"}, "hangs on the others"),
+        ({"forward": "return nn.functional.dropout(self.body(x), 0.5)"}, "or on chance"),
+        ({"layers": LAYERS + "; self.register_buffer('calls', torch.zeros(1))",
+          "forward": "self.calls += 1\n            return self.body(x)"}, "writes to its buffers"),
         ({"forward": "return self.body(x) + torch.zeros(8, 1, 1, 1).cuda()"}, "fails on a part of its batch"),
     ],
 )  # fmt: skip

@@ -276,3 +276,33 @@ def test_output_goes_to_a_file(product: Product) -> None:
 def test_help_has_two_examples(product: Product) -> None:
     shown = product.call("patch", "--help")
     assert shown.stdout.count("vramfit patch") >= 2 and shown.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "nn.utils.parametrizations.spectral_norm(nn.Linear(64, 64))",
+        "Counting(64, 64)",
+    ],
+)
+def test_a_block_that_leaves_more_than_its_output_is_run_again_by_the_plan_alone(product: Product, layer: str) -> None:
+    script = product.script(f"""
+        import torch
+        from torch import nn
+        class Counting(nn.Linear):
+            calls = 0
+            def forward(self, x):
+                self.calls += 1
+                return super().forward(x) / self.calls
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(64, 64), nn.Sequential({layer}, nn.ReLU()), nn.Linear(64, 1)).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.randn(8, 64, device="cuda")).mean().backward()
+            optimizer.step()
+    """)
+    plan = product.folder / "plan.json"
+    plan.write_text(json.dumps({"version": 2, "name": "x", "techniques": [{"id": "checkpoint", "modules": ["1"]}]}))
+    made = product.call("patch", str(plan), "--gpu", "rtx3060", "--", sys.executable, str(script))
+    assert "checkpoint is not in the source: Sequential changes something in its forward" in made.stderr, made

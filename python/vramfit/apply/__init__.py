@@ -20,8 +20,8 @@ from typing import Any
 
 from vramfit.base import events, garbage, notes, process
 from vramfit.base.stop import PlanRefused
+from vramfit.contract import asked, plans
 from vramfit.contract import notes as said
-from vramfit.contract import plans
 
 
 class _State:
@@ -69,6 +69,11 @@ def _take(entry: dict[str, Any]) -> None:
         _state.techniques.append(plans.read(entry))
     except (TypeError, ValueError) as error:
         _state.unknown[name] = f"it could not be installed: {error}"
+
+
+def has_values() -> bool:
+    """Whether what kernels put out are numbers: on a real card, or where the CPU computes them."""
+    return os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU
 
 
 def applied(technique: str, text: str) -> None:

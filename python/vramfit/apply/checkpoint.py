@@ -28,7 +28,16 @@ def _run_again(module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
 
     if not (module.training and torch.is_grad_enabled()):
         return forward(*args, **kwargs)
-    return run_again_in_backward(ID, module, forward, args, kwargs, _state.keeps_products)[0]
+    output, state = run_again_in_backward(ID, module, forward, args, kwargs, _state.keeps_products)
+    if state.has_changed:
+        _state.changing.add(type(module).__name__)
+    return output
+
+
+def changing() -> list[str]:
+    """Classes of modules that leave more than their outputs, or draw on the host: their second run is as the first was
+    only where somebody sees to it, as this does and PyTorch's own checkpoint does not."""
+    return sorted(_state.changing)
 
 
 def _tell_hooks(blocks: dict[str, Any]) -> None:
@@ -45,6 +54,7 @@ class _State:
 
     def __init__(self) -> None:
         self.keeps_products = False
+        self.changing: set[str] = set()
 
 
 _state = process.own(_State)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.apply import loss_numbers
+from vramfit.apply import loss_graph, loss_numbers
 from vramfit.apply.divided_parts import DividedParts
 from vramfit.apply.loss_terms import Term, terms_of
 from vramfit.apply.split_sampler import Share
@@ -60,6 +60,7 @@ class DivisorWeights:
         if not terms:
             return None
         self._look_at_means(terms, share, place)
+        self._name_unknown(terms, turn, place)
         own = [self._terms.is_own(term, (turn, at)) for at, term in enumerate(terms) if not term.is_mean]
         if any(term.key() != terms[0].key() for term in terms) or len(set(own)) > 1 or not terms[0].is_known:
             return self._weight_of_several(terms, share, turn, place)
@@ -71,6 +72,17 @@ class DivisorWeights:
             if not first.divisors and not first.factors:
                 return 1.0
         return self._weight_of_quotient(first, roots, share, turn)
+
+    def _name_unknown(self, terms: list[Term], turn: int, place: str) -> None:
+        for at, term in enumerate(terms):
+            if term.is_known or self._terms.is_own(term, (turn, at)):
+                continue
+            end = "several numbers" if term.end is None else loss_graph.kind_of(term.end)
+            self._name_effect(
+                f"the loss that is differentiated at {place} ends in {end}, which is neither a mean nor a sum over its "
+                "batch: of its parts a mean by samples is taken"
+            )
+            return
 
     def _weight_of_quotient(self, first: Term, roots: list[Any], share: Share, turn: int) -> Any:
         divisors = first.divisors + ([] if first.is_mean else [self._inverse(each) for each in first.factors])

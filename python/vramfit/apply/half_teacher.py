@@ -7,7 +7,6 @@ away. The job ends where weights of a teacher are seen to change, by sums of the
 
 from __future__ import annotations
 
-import os
 import weakref
 from typing import Any
 
@@ -15,7 +14,7 @@ from vramfit import apply
 from vramfit.apply.half_evaluation import WeightsInHalf
 from vramfit.apply.loss_region import to_float
 from vramfit.base import events, process
-from vramfit.contract import asked, plans
+from vramfit.contract import plans
 from vramfit.observe import job, phases, quiet_forwards, scopes
 
 ID = "half_teacher"
@@ -38,7 +37,7 @@ class HalfTeacher:
         self._dtype = getattr(torch, options.dtype)
         self._weights = WeightsInHalf(torch, self._dtype)
         # Without a card's values there is nothing to compare.
-        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU
+        self._has_values = apply.has_values()
         self._kept: dict[int, _Kept] = {}
         self._module: Any = None  # whose forward runs
         self._region: Any = None  # its autocast

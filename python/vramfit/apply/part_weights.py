@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
+from vramfit import apply
 from vramfit.apply.accumulated import parameters_with_gradients
 from vramfit.apply.divisor_weights import DivisorWeights
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share
 from vramfit.base import ranks
-from vramfit.contract import asked
 
 
 class PartWeights:
@@ -20,7 +19,7 @@ class PartWeights:
     def __init__(self, torch: Any, stop: Callable[[str], None], name_effect: Callable[[str], None]) -> None:
         self._stop = stop
         # A card without values would tell nothing.
-        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU
+        self._has_values = apply.has_values()
         self.labels = LabelWeights(torch)
         self.divisors = DivisorWeights(torch, stop, name_effect)
 

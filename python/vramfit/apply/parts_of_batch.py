@@ -200,6 +200,12 @@ def kept_tensors(module: Any) -> Iterator[tuple[str, int, Any]]:
                     yield f"{type(part).__name__}.{name}", id(one), one
 
 
+def hooked_in(module: Any) -> str:
+    """The class of a module in it whose forward the script has hooked; empty: of none."""
+    hooked = (p for p in module.modules() if of_torch.forward_hooks.of(p, {}) or of_torch.forward_pre_hooks.of(p, {}))
+    return next((type(part).__name__ for part in hooked), "")
+
+
 def check_left(module: Any, before: dict[int, Any]) -> None:
     """Called after the first part: what it left would be that of one part. `before` holds what was there, so that no
     new tensor has its place."""
@@ -216,11 +222,13 @@ def samples_in(leaves: list[Any], args: Any) -> int:
     return int(tensors[0].shape[0]) if tensors else 0
 
 
-def arguments_of_parts(leaves: list[Any], shape: Any, batch: int, sizes: list[int]) -> Iterator[Any]:
-    """Arguments and keyword arguments of each."""
+def arguments_of_parts(
+    leaves: list[Any], shape: Any, batch: int, sizes: list[int], from_part: int = 0
+) -> Iterator[Any]:
+    """Arguments and keyword arguments of each, from one on."""
     is_split = [isinstance(leaf, torch.Tensor) and leaf.dim() > 0 and leaf.shape[0] == batch for leaf in leaves]
-    start = 0
-    for size in sizes:
+    start = sum(sizes[:from_part])
+    for size in sizes[from_part:] if from_part else sizes:  # the list itself, which may grow meanwhile
         own = [leaf.narrow(0, start, size) if split else leaf for leaf, split in zip(leaves, is_split)]
         yield of_torch.unflatten_tree.get()(own, shape)
         start += size

@@ -7,15 +7,14 @@ which leaves the same sizes. What is called for it are no forwards of the script
 from __future__ import annotations
 
 import importlib.util
-import os
 from typing import Any
 
 from vramfit import apply
 from vramfit.apply import fewer_channels
 from vramfit.apply import optimizer_making as making
 from vramfit.base import notes, process
-from vramfit.contract import asked, plans
 from vramfit.contract import notes as said
+from vramfit.contract import plans
 from vramfit.observe import phases, scopes
 from vramfit.private import torch_pruning as of_pruning
 
@@ -29,7 +28,7 @@ class Prune:
         self._torch = torch
         self._share = options.share
         self._sample = options.sample
-        self._has_values = os.environ.get("VRAMFIT_REAL") == "1" or os.environ.get("VRAMFIT_VALUES") == asked.VALUES_CPU
+        self._has_values = apply.has_values()
         self._seen: set[int] = set()  # ids of parameters whose networks were looked at
 
     def before_optimizer(self, parameters: list[Any]) -> None:

@@ -27,6 +27,7 @@ from vramfit.apply.parts_of_batch import (
     Outputs,
     arguments_of_parts,
     check_left,
+    hooked_in,
     kept_tensors,
     samples_in,
 )
@@ -38,6 +39,11 @@ from vramfit.private import torch as of_torch
 from vramfit.steer import errors
 
 ID = "split_evaluation"
+
+
+# Sums in another order differ by so much of an output's largest number: in float32, in fewer bits.
+_FINE, _COARSE, _TINY = 1e-3, 0.05, 1e-6
+_SINGLE = 4  # bytes
 
 
 class _Inside(threading.local):
@@ -99,23 +105,60 @@ class SplitEvaluation:
         sequences = AlongSequences(self._torch, module, sizes) if is_first else None
         before = {which: one for _, which, one in kept_tensors(module)} if is_first else {}
         outputs = Outputs(self._torch, sizes)
-        for part_args, part_kwargs in arguments_of_parts(leaves, shape, batch, sizes):
+        buffers = _writes_to_buffers(module) if is_first else []
+        among_others: list[Any] | None = None
+        for number, (part_args, part_kwargs) in enumerate(arguments_of_parts(leaves, shape, batch, sizes)):
             with sequences.next_part() if sequences else nullcontext():
-                outputs.add(_compute(module, forward, part_args, part_kwargs, is_first))
-            if is_first:
+                output = _compute(module, forward, part_args, part_kwargs, is_first)
+            outputs.add(output)
+            if is_first and number == 0:
                 check_left(module, before)
+                if buffers != _writes_to_buffers(module):
+                    raise NotInParts(f"{type(module).__name__} writes to its buffers in this evaluation")
+                if sizes[0] > 1 and apply.has_values():
+                    among_others = self._last_of(output, sizes[0])
         whole = outputs.whole()
         if outputs.has_means:
             raise NotInParts(f"{type(module).__name__} returns a number for its batch")
+        if among_others is not None:
+            last = next(arguments_of_parts(leaves, shape, batch, [sizes[0] - 1, 1], from_part=1))
+            self._check_alone(among_others, _compute(module, forward, *last, is_first), module)
         self._looked_at.add(module)
         apply.applied(ID, f"{type(module).__name__} evaluates its batch of {batch} in {len(sizes)} parts")
         return whole
+
+    def _numbers_in(self, output: Any) -> list[Any]:
+        leaves = of_torch.flatten_tree.get()(output)[0]
+        return [one for one in leaves if isinstance(one, self._torch.Tensor) and one.is_floating_point() and one.dim()]
+
+    def _last_of(self, output: Any, size: int) -> list[Any]:
+        return [one[size - 1 : size].clone() for one in self._numbers_in(output)]
+
+    def _check_alone(self, among_others: list[Any], alone: Any, module: Any) -> None:
+        """The last sample of the first part by itself comes to what it came to among the others: with statistics over a
+        batch, with places in it or by chance it would not."""
+        for one, expected in zip(self._numbers_in(alone), among_others):
+            if one.shape == expected.shape and one.numel() == 0:
+                continue
+            is_coarse = one.element_size() < _SINGLE or self._torch.is_autocast_enabled()
+            most = (_COARSE if is_coarse else _FINE) * float(expected.float().abs().max()) + _TINY
+            if one.shape != expected.shape or bool((one.float() - expected.float()).abs().max() > most):
+                raise NotInParts(
+                    f"what {type(module).__name__} makes of a sample hangs on the others of its batch, or on chance"
+                )
 
     def _look_at(self, module: Any) -> None:
         if why := OBSTACLES.get(foreign_forwards.kind_of(module)):
             raise NotInParts(why)
         if batch_norms.train_in(module):
             raise NotInParts("a batch norm averages over the samples of a batch in this evaluation")
+        if hooked := hooked_in(module):
+            raise NotInParts(f"hooks of the script are called with parts of a batch: a {hooked} has some")
+
+
+def _writes_to_buffers(module: Any) -> list[tuple[int, int]]:
+    """Each buffer by itself, and how often it was written to."""
+    return [(id(buffer), of_torch.writes.of(buffer, 0)) for buffer in module.buffers() if not buffer.is_inference()]
 
 
 def _make_uneven(sizes: list[int]) -> None:

@@ -55,6 +55,8 @@ class TermWeights:
 
     def is_own(self, term: Term, place: tuple[Any, ...]) -> bool:
         """Made of weights alone: it is there once a batch."""
+        if term.end is None:  # several numbers, of which a backward pass is given the weights
+            return False
         key = (*place, term.end.name(), loss_graph.shape_of(term.below))
         if key not in self._of_parameters:
             self._of_parameters[key] = loss_graph.is_of_parameters(term.below)

@@ -6,6 +6,7 @@ import ast
 import json
 
 from vramfit.contract import plans
+from vramfit.observe import scopes
 from vramfit.patch import helpers
 from vramfit.patch.editing import Editing
 from vramfit.patch.places import Line, Place
@@ -17,6 +18,14 @@ def checkpoint(editing: Editing, options: plans.Checkpoint) -> None:
     wanted = options.modules
     if other := [name for name in wanted if "/" in name]:
         raise Unpatchable(f"{other[0]} is of a second model")
+    from vramfit.apply import checkpoint as checkpointing  # it imports torch, which is there where a job ran
+
+    if changing := checkpointing.changing():
+        raise Unpatchable(
+            f"{changing[0]} changes something in its forward (a counter, a buffer), which would change twice a step"
+        )
+    if any(type(root).__name__ == "DataParallel" for _, root in scopes.live_roots()):
+        raise Unpatchable("DataParallel makes copies of the modules, whose forwards would be those of the first card")
     listed = "[" + ", ".join(json.dumps(one, ensure_ascii=False) for one in wanted) + "]"
     source = _change_model(editing, wanted, f"run_again_in_backward({{}}, {listed})")
     text, names = helpers.RUN_AGAIN, helpers.RUN_AGAIN_NAMES
