@@ -66,6 +66,15 @@ def fit(product: Product, *arguments: str, gpu: str, options: tuple[str, ...] = 
     return done
 
 
+def test_the_best_plan_is_shown_in_the_source_of_a_script_named_from_here(product: Product) -> None:
+    name = product.script(SCRIPT).name
+    job = ["--", sys.executable, name, "--batch-size", "64", "--side", "64"]
+    done = product.call("fit", "--gpu", "rtx3060:768MiB", "--only", "checkpoint", "--no-verify", *job, timeout=240)
+    assert done.exit_code == 0, str(done)
+    assert "The best plan in your own source" in done.stdout
+    assert f"\n  {name}\n    +def run_again_in_backward(model, names): ..." in done.stdout
+
+
 def test_a_job_that_fits_already_needs_no_plan(product: Product) -> None:
     done = fit(product, "--batch-size", "4", gpu="rtx3090")
     assert done.exit_code == 0, str(done)

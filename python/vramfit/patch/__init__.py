@@ -75,14 +75,16 @@ def make(techniques: list[plans.Technique]) -> told.Patch:
             left.append(told.UnpatchedTechnique(id=name, reason=f"it failed in vramfit itself: {error!r}"))
     editing.write_losses()
     changed = [source for source in editing.sources.values() if source.is_changed()]
-    root = os.path.commonpath([os.getcwd(), *(os.path.dirname(source.path) for source in changed)])
+    # Code of a script that was named from where the job began has that name.
+    paths = {source: os.path.abspath(source.path) for source in changed}
+    root = os.path.commonpath([os.getcwd(), *(os.path.dirname(path) for path in paths.values())])
     files = [
         told.PatchedFile(
-            path=source.path,
+            path=paths[source],
             before=source.text,
             after=source.patched(),
-            diff=source.diff(os.path.relpath(source.path, root)),
+            diff=source.diff(os.path.relpath(paths[source], root)),
         )
-        for source in sorted(changed, key=lambda one: one.path)
+        for source in sorted(changed, key=lambda one: paths[one])
     ]
     return told.Patch(root=root, files=files, done=done, left=left)
