@@ -121,8 +121,9 @@ class SplitEvaluation:
         if outputs.has_means:
             raise NotInParts(f"{type(module).__name__} returns a number for its batch")
         if among_others is not None:
-            last = next(arguments_of_parts(leaves, shape, batch, [sizes[0] - 1, 1], from_part=1))
-            self._check_alone(among_others, _compute(module, forward, *last, is_first), module)
+            last = arguments_of_parts(leaves, shape, batch, [sizes[0] - 1, 1], from_part=1)
+            last_args, last_kwargs = next(last)
+            self._check_alone(among_others, _compute(module, forward, last_args, last_kwargs, is_first), module)
         self._looked_at.add(module)
         apply.applied(ID, f"{type(module).__name__} evaluates its batch of {batch} in {len(sizes)} parts")
         return whole
