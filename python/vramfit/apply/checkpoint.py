@@ -17,7 +17,6 @@ from vramfit.base import events, notes, process
 from vramfit.contract import notes as said
 from vramfit.contract import plans
 from vramfit.observe import scopes
-from vramfit.private import torch as of_torch
 
 ID = "checkpoint"
 _FIRST_SELECTIVE = (2, 4)  # create_selective_checkpoint_contexts
@@ -43,7 +42,7 @@ def changing() -> list[str]:
 def _tell_hooks(blocks: dict[str, Any]) -> None:
     for name, block in blocks.items():
         inside = [part for part in block.modules() if part is not block]
-        if any(of_torch.forward_hooks.of(part) or of_torch.forward_pre_hooks.of(part) for part in inside):
+        if any(map(forwards.is_hooked, inside)):
             text = f"hooks of modules within {name} are called in both of its runs: what they note is there twice"
             notes.note(said.PlanEffect(id=ID, text=text))
             return

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.base import process
+from vramfit.private import torch as of_torch
 
 # Called with the module and with what it would have called, which takes what follows.
 Way = Callable[..., Any]
@@ -56,6 +57,11 @@ def replace(module: Any, way: Way, is_copy: IsCopy | None = None) -> None:
     if owner not in _state.classes:
         _state.classes.add(owner)
         owner.forward = _asking(owner, vars(owner)["forward"])  # type: ignore[attr-defined]
+
+
+def is_hooked(module: Any) -> bool:
+    """Whether the script has functions called around this very module's forward."""
+    return bool(of_torch.forward_hooks.of(module, {}) or of_torch.forward_pre_hooks.of(module, {}))
 
 
 def _replace_own(module: Any, way: Way) -> None:

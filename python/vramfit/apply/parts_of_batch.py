@@ -6,6 +6,7 @@ is taken for a mean over the samples.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -13,6 +14,8 @@ from typing import Any
 
 import torch
 
+from vramfit.apply import forwards
+from vramfit.base import process
 from vramfit.private import torch as of_torch
 
 # Networks that can't work in parts, as foreign_forwards calls them.
@@ -27,6 +30,39 @@ OF_RANKS = "DistributedDataParallel"  # counts its calls, so that ranks keep ste
 
 class NotInParts(Exception):
     """The network can't work on its batch in parts; why is its text."""
+
+
+class _Inside(threading.local):
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.calls = 0  # of networks that work on a part: modules in them get that part whole
+
+
+_inside = process.own(_Inside)
+
+
+def is_in_part() -> bool:
+    """Whether a network works on a part of its batch in this thread."""
+    return bool(_inside.calls)
+
+
+def of_a_part(forward: Any) -> Any:
+    """The forward that counts as inside, whole or in both runs of a part."""
+
+    def forward_of_a_part(*args: Any, **kwargs: Any) -> Any:
+        _inside.calls += 1
+        try:
+            return forward(*args, **kwargs)
+        finally:
+            _inside.calls -= 1
+
+    return forward_of_a_part
+
+
+def failure_on_part(module: Any, error: Exception) -> str:
+    words = (str(error).splitlines() or [""])[0]
+    return f"{type(module).__name__} fails on a part of its batch: {type(error).__name__}: {words}"
 
 
 class _Leave(torch.autograd.Function):
@@ -202,8 +238,7 @@ def kept_tensors(module: Any) -> Iterator[tuple[str, int, Any]]:
 
 def hooked_in(module: Any) -> str:
     """The class of a module in it whose forward the script has hooked; empty: of none."""
-    hooked = (p for p in module.modules() if of_torch.forward_hooks.of(p, {}) or of_torch.forward_pre_hooks.of(p, {}))
-    return next((type(part).__name__ for part in hooked), "")
+    return next((type(part).__name__ for part in module.modules() if forwards.is_hooked(part)), "")
 
 
 def check_left(module: Any, before: dict[int, Any]) -> None:

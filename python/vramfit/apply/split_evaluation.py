@@ -12,7 +12,6 @@ tensors that a forward keeps.
 from __future__ import annotations
 
 import functools
-import threading
 import weakref
 from contextlib import nullcontext
 from typing import Any
@@ -27,8 +26,11 @@ from vramfit.apply.parts_of_batch import (
     Outputs,
     arguments_of_parts,
     check_left,
+    failure_on_part,
     hooked_in,
+    is_in_part,
     kept_tensors,
+    of_a_part,
     samples_in,
 )
 from vramfit.base import process
@@ -44,16 +46,6 @@ ID = "split_evaluation"
 # Sums in another order differ by so much of an output's largest number: in float32, in fewer bits.
 _FINE, _COARSE, _TINY = 1e-3, 0.05, 1e-6
 _SINGLE = 4  # bytes
-
-
-class _Inside(threading.local):
-    KEEPS = process.ALL
-
-    def __init__(self) -> None:
-        self.calls = 0  # of networks that work on a part
-
-
-_inside = process.own(_Inside)
 
 
 class SplitEvaluation:
@@ -80,7 +72,7 @@ class SplitEvaluation:
         return not (module.training or self._torch.is_grad_enabled())
 
     def _in_parts(self, module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
-        if _inside.calls or module in self._whole or not self._is_evaluated(module):
+        if is_in_part() or module in self._whole or not self._is_evaluated(module):
             return forward(*args, **kwargs)
         try:
             return self._split(module, forward, args, kwargs)
@@ -170,17 +162,12 @@ def _make_uneven(sizes: list[int]) -> None:
 
 
 def _compute(module: Any, forward: Any, args: Any, kwargs: Any, is_first: bool) -> Any:
-    _inside.calls += 1
     try:
-        return forward(*args, **kwargs)
+        return of_a_part(forward)(*args, **kwargs)
     except Exception as error:
         if not is_first or isinstance(error, NotInParts) or errors.is_oom(error):
             raise
-        words = (str(error).splitlines() or [""])[0]
-        what = f"{type(module).__name__} fails on a part of its batch: {type(error).__name__}: {words}"
-        raise NotInParts(what) from error
-    finally:
-        _inside.calls -= 1
+        raise NotInParts(failure_on_part(module, error)) from error
 
 
 def install(torch: Any, options: plans.SplitEvaluation) -> None:

@@ -13,7 +13,6 @@ keeps in its modules, outputs that do not follow the batch.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -31,7 +30,10 @@ from vramfit.apply.parts_of_batch import (
     Outputs,
     arguments_of_parts,
     check_left,
+    failure_on_part,
+    is_in_part,
     kept_tensors,
+    of_a_part,
     samples_in,
 )
 from vramfit.apply.run_again import run_again_in_backward
@@ -44,16 +46,6 @@ from vramfit.steer import errors
 
 ID = "split_forward"
 _DEPTH = 2  # of modules within a network that a script may call by themselves: a GAN's two, those of a LightningModule
-
-
-class _Inside(threading.local):
-    KEEPS = process.ALL
-
-    def __init__(self) -> None:
-        self.calls = 0  # of networks that work on a part: modules in them get that part whole
-
-
-_inside = process.own(_Inside)
 
 
 class SplitForward:
@@ -88,7 +80,7 @@ class SplitForward:
             apply.refused(ID, why)
 
     def _in_parts(self, module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
-        if _inside.calls:
+        if is_in_part():
             return forward(*args, **kwargs)
         try:
             return self._split(module, forward, args, kwargs)
@@ -96,7 +88,7 @@ class SplitForward:
             apply.ended(ID, str(why))
 
     def _split(self, module: Any, forward: Any, args: Any, kwargs: Any) -> Any:
-        forward = _of_a_part(forward)  # the first that is reached decides for all in it: rows there may be no samples
+        forward = of_a_part(forward)  # the first that is reached decides for all in it: rows there may be no samples
         leaves, shape = of_torch.flatten_tree.get()((args, kwargs))
         trains = module.training and self._torch.is_grad_enabled()
         if not (trains or self._is_evaluated(module, leaves, shape)):
@@ -163,8 +155,7 @@ class SplitForward:
 
     def _end_at(self, module: Any, error: Exception) -> None:
         """What else it gets is of the whole batch, and not along the first dimension: a state, edges of a graph."""
-        words = (str(error).splitlines() or [""])[0]
-        apply.ended(ID, f"{type(module).__name__} fails on a part of its batch: {type(error).__name__}: {words}")
+        apply.ended(ID, failure_on_part(module, error))
 
     def _random_states(self) -> list[Any]:
         states = [self._torch.get_rng_state()]
@@ -190,19 +181,6 @@ def _upper_modules(module: Any, depth: int) -> Iterator[Any]:
     if depth:
         for child in module.children():
             yield from _upper_modules(child, depth - 1)
-
-
-def _of_a_part(forward: Any) -> Any:
-    """The forward that counts as inside, whole or in both runs of a part."""
-
-    def forward_of_a_part(*args: Any, **kwargs: Any) -> Any:
-        _inside.calls += 1
-        try:
-            return forward(*args, **kwargs)
-        finally:
-            _inside.calls -= 1
-
-    return forward_of_a_part
 
 
 def install(torch: Any, options: plans.SplitForward) -> None:
