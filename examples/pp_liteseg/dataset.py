@@ -9,10 +9,10 @@ from torch.utils.data import Dataset
 
 
 class StreetScenes(Dataset):
-    """``root/images/<split>/<name>.png`` with ``root/labels/<split>/<name>.png`` (8-bit train ids, 255 = ignore)."""
+    """``root/images/<split>/<name>.jpg`` (or .png) with ``root/labels/<split>/<name>.png`` (8-bit train ids, 255 = ignore)."""
 
     def __init__(self, root: Path, split: str, transform: Callable) -> None:
-        self.images = sorted((root / "images" / split).glob("*.png"))
+        self.images = sorted(path for path in (root / "images" / split).glob("*") if path.suffix in (".jpg", ".png"))
         if not self.images:
             raise FileNotFoundError(f"no images in {root / 'images' / split}")
         self.labels = root / "labels" / split
@@ -23,5 +23,5 @@ class StreetScenes(Dataset):
 
     def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
         path = self.images[index]
-        with Image.open(path) as image, Image.open(self.labels / path.name) as label:
+        with Image.open(path) as image, Image.open(self.labels / f"{path.stem}.png") as label:
             return self.transform(image.convert("RGB"), label.convert("L"))

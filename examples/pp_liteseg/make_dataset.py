@@ -116,7 +116,7 @@ def draw_traffic(scene: Scene, horizon: float) -> None:
 
 
 def add_noise(image: Image.Image, seed: int) -> Image.Image:
-    """Sensor noise, coarse enough for PNG to stay small."""
+    """Sensor noise, coarse enough for files to stay small."""
     height, width = image.height // 4 + 1, image.width // 4 + 1
     small = Image.fromarray(np.random.default_rng(seed).integers(0, 25, (height, width), dtype=np.uint8))
     noise = small.resize((4 * width, 4 * height), Image.Resampling.NEAREST).crop((0, 0, *image.size))
@@ -131,10 +131,12 @@ def write_dataset(root: Path, images: int, size: tuple[int, int], seed: int = 0)
         for index in range(images):
             split = "val" if index % 5 == 4 else "train"
             scene = draw_scene(size, random.Random(seed * 100_003 + index))
-            for kind, picture in (("images", add_noise(scene.image, seed + index)), ("labels", scene.label)):
-                folder = partial / kind / split
+            images, labels = (partial / kind / split for kind in ("images", "labels"))
+            for folder in (images, labels):
                 folder.mkdir(parents=True, exist_ok=True)
-                picture.save(folder / f"scene_{index:05d}.png", compress_level=1)
+            # JPEG, as cameras write it: a sixth of the time that PNG takes.
+            add_noise(scene.image, seed + index).save(images / f"scene_{index:05d}.jpg", quality=90)
+            scene.label.save(labels / f"scene_{index:05d}.png", compress_level=1)
         partial.chmod(0o755)
         os.rename(partial, root)
     except OSError:

@@ -123,7 +123,7 @@ def test_gpu_augmentation_flips_images_with_their_labels(example):
 def test_training_learns_validates_saves_and_resumes(example, tmp_path):
     job = example("pp_liteseg")
     job.script("make_dataset.py", "scenes", "--images", 10, "--size", 96, 64)
-    assert len(list((tmp_path / "scenes" / "images" / "train").glob("*.png"))) == 8
+    assert len(list((tmp_path / "scenes" / "images" / "train").glob("*.jpg"))) == 8
     assert len(list((tmp_path / "scenes" / "labels" / "val").glob("*.png"))) == 2
 
     first = job.script("train.py", *TINY, "--data", "scenes", "--epochs", 10, "--lr", 0.05, "--save-dir", "out")
@@ -143,7 +143,7 @@ def test_making_a_dataset_twice_gives_the_same_scenes(example, tmp_path):
     job = example("pp_liteseg")
     for name in ("one", "two"):
         job.script("make_dataset.py", name, "--images", 5, "--size", 64, 32)
-    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.png"))
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("scene_*"))
     assert len(files) == 10
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
