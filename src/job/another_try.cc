@@ -37,6 +37,7 @@ Result<RunOutcome> run_with_retries(RunRequest& request,
               ? "the script failed after it had read values that were not computed: again, following them"
               : "the script failed after an evaluation that was cut: again, with all of it");
     }
+    if (request.before_retry) request.before_retry(*more);
     auto next = run_once(again);
     const bool asked = outcome->wants_values.has_value();
     const bool tried = !asked && more->tracked_values != request.retry.tracked_values;

@@ -98,7 +98,9 @@ TEST(RunConceding, keeps_what_helped_and_the_first_failure_when_nothing_did) {
 
 TEST(RunConceding, a_script_that_asks_for_values_is_run_again_without_a_word_and_prints_on_from_there) {
   std::vector<std::string> said;
+  std::vector<RetryOptions> told;
   RunRequest request;
+  request.before_retry = [&](const RetryOptions& retry) { told.push_back(retry); };
   const auto ended = run_with_retries(
       request,
       [](const RunRequest& asked) -> base::Result<RunOutcome> {
@@ -114,6 +116,7 @@ TEST(RunConceding, a_script_that_asks_for_values_is_run_again_without_a_word_and
   EXPECT_EQ(ended->result.verdict, Verdict::kFailed) << "the second run is the answer, whatever it is";
   EXPECT_TRUE(request.retry.tracked_values);
   EXPECT_TRUE(said.empty());
+  EXPECT_EQ(told, std::vector{RetryOptions{.tracked_values = true}}) << "what is begun beside it is told in time";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #define VRAMFIT_JOB_RUN_H
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -104,7 +105,8 @@ struct RunRequest {
   std::optional<FirstSteps> first_steps;  // needs values that are computed
   bool quiet_child = false;               // its output goes to `child_output` (or nowhere): candidates, floor
   std::filesystem::path child_output;
-  int begun = 0;  // which of those that Runner::begin started it is; 0: none
+  int begun = 0;                                          // which of those that Runner::begin started it is; 0: none
+  std::function<void(const RetryOptions&)> before_retry;  // told how it is run again, before it is
 };
 
 // The request for its next run, which gets what is left of `whole_seconds` after `seconds_used`.

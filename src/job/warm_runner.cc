@@ -58,7 +58,7 @@ bool WarmRunner::has_room() const {
 RunRequest WarmRunner::start(RunRequest request) {
   const bool is_known = setup_ && command_ == request.command && python_ && !request.real;
   if (!is_known || request.begun != 0 || !has_room()) return request;
-  RunRequest asked = request;
+  RunRequest asked = limit_run(request, 0);
   if (asked.retry == RetryOptions{}) asked.retry = kept_retry_;
   auto run = JobRun::open(*setup_, asked);
   if (!run || !run->layer().stands_alone() || !start_zygote(*run)) return request;

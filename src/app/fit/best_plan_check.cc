@@ -41,21 +41,34 @@ BestPlanCheck::BestPlanCheck(FitContext& fit, std::filesystem::path folder)
 
 void BestPlanCheck::expect(const model::Plan& plan, bool is_foreseen) {
   // A firm budget is for plans first.
-  if (!is_foreseen || !fit_.request.verify || fit_.request.budget_is_firm || is_exempt(plan)) return;
-  verifier_.begin(compared_part(plan), comparison_seconds());
+  if (!is_foreseen || fit_.request.budget_is_firm || proofs_.knows(plan)) return;
+  if (fit_.request.verify && !is_exempt(plan)) verifier_.begin(compared_part(plan), comparison_seconds());
+  if (is_confirmed_by_a_run()) confirmer().begin(plan, fit_.left());
 }
 
-void BestPlanCheck::confirm_best(bool is_compared) {
-  // Proves it as a later `vramfit run --plan` would: over all of those batches, and by a short run that coasts, in
-  // which a cache that breaks up from round to round runs out long before its training would. The latter was its trial.
-  if (fit_.request.run.steps != "auto" || (fit_.trials_coast() && fit_.span.of_answer().is_empty())) return;
+// It is proven as a later `vramfit run --plan` would: over all of those batches, and by a short run that coasts, in
+// which a cache that breaks up from round to round runs out long before its training would. The latter was its trial.
+bool BestPlanCheck::is_confirmed_by_a_run() const {
+  return fit_.request.run.steps == "auto" && (!fit_.trials_coast() || !fit_.span.of_answer().is_empty());
+}
+
+RunProver& BestPlanCheck::confirmer() {
+  if (confirmer_) return *confirmer_;
   job::RunRequest request = fit_.quiet_request();
   request.steps = "auto";
   request.span = fit_.span.of_answer();
   request.span_alone = fit_.trials_coast();
   request.patch = true;
-  RunProver prover(std::move(request), {}, folder_, fit_.runner);
-  if (const auto steps = fit_.whole_steps()) prover.expect_steps(*steps);
+  const std::filesystem::path own = folder_ / "confirmed";  // its plans' files, beside those of trials
+  std::error_code failed;                                   // shows when a plan is written there
+  std::filesystem::create_directory(own, failed);
+  confirmer_.emplace(std::move(request), PhaseSteps{}, own, fit_.runner);
+  if (const auto steps = fit_.whole_steps()) confirmer_->expect_steps(*steps);
+  return *confirmer_;
+}
+
+void BestPlanCheck::confirm_best(bool is_compared) {
+  if (!is_confirmed_by_a_run()) return;
   const double expected = kWholeRunFactor * (fit_.result.free_run->wall_seconds + fit_.span.answer_seconds());
   while (!fit_.result.plans.empty() && fit_.elapsed() + expected < fit_.result.budget_seconds) {
     model::PlanRow& best = fit_.result.plans.front();
@@ -63,7 +76,7 @@ void BestPlanCheck::confirm_best(bool is_compared) {
       verifier_.begin_with(compared_part(best.plan), comparison_seconds(), say());
     }
     fit_.progress.update(fmt::format("confirming {}", fit_.name_to_tell(best.plan)));
-    const auto proof = prover.prove(best.plan, fit_.left());
+    const auto proof = confirmer().prove(best.plan, fit_.left());
     if (!proof) {
       note_interrupt(proof.error());
       return;

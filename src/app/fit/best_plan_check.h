@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "app/equivalence/verifier.h"
 #include "app/fit/context.h"
 #include "app/fit/kept_proofs.h"
+#include "app/fit/prover.h"
 #include "plan/technique.h"
 
 namespace vramfit::app {
@@ -29,7 +31,7 @@ class BestPlanCheck {
   int runs() const { return proofs_.runs() + verifier_.runs(); }
 
   // A plan is about to be run, and is foreseen to fit or not: what a comparison of it would need of the job as it is is
-  // begun beside it.
+  // begun beside it, and the run that would confirm it.
   void expect(const model::Plan& plan, bool is_foreseen);
   // Runs the best plan beyond the training loop; one that runs out there makes way for the next. Where it will be
   // compared, that run is begun beside.
@@ -43,6 +45,8 @@ class BestPlanCheck {
   bool looks_further();
 
  private:
+  bool is_confirmed_by_a_run() const;
+  RunProver& confirmer();
   double comparison_seconds() const;
   std::function<void(std::string_view)> say() const;
   bool makes_way();
@@ -51,9 +55,10 @@ class BestPlanCheck {
   FitContext& fit_;
   const std::filesystem::path folder_;
   KeptProofs proofs_;
-  Verifier verifier_;                  // what it ran of the job as it is serves all plans
-  bool was_overruled_ = false;         // the best plan was dropped, and none was run in its place
-  std::vector<std::string> culprits_;  // techniques that were found to train something else
+  Verifier verifier_;                   // what it ran of the job as it is serves all plans
+  std::optional<RunProver> confirmer_;  // of what runs beyond the training loop, for the span of the answer
+  bool was_overruled_ = false;          // the best plan was dropped, and none was run in its place
+  std::vector<std::string> culprits_;   // techniques that were found to train something else
 };
 
 }  // namespace vramfit::app

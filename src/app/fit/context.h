@@ -62,8 +62,9 @@ struct FitContext {
   plan::Target target;
   model::FitResult result;
   std::int64_t plenty_gib;
-  std::optional<job::RunRequest> begun_free;  // the run with plenty, where it runs beside the job as it is
-  std::vector<model::Plan> told;              // in the progress, each once
+  std::optional<job::RunRequest> begun_free;     // the run with plenty, where it runs beside the job as it is
+  std::optional<job::RunRequest> begun_in_full;  // the one over more batches, where it runs beside that
+  std::vector<model::Plan> told;                 // in the progress, each once
 };
 
 base::Bytes limit_of(const job::CardChoice& card);

@@ -30,11 +30,19 @@ std::string why_it_failed(const model::RunResult& run) {
          (run.error->remedy.empty() ? "" : " (try: " + run.error->remedy + ")");
 }
 
+job::RunRequest in_full(const FitContext& fit, const job::RunRequest& request) {
+  return fit.span.in_full(request, fit.request.budget_is_firm ? fit.left() : kRunOnShare * fit.left());
+}
+
+bool shows_more(const job::RunRequest& in_full) {
+  return in_full.span.count > 0 || in_full.span.seconds >= kShortestRunOn;
+}
+
 // Runs the job over more batches if that may show more, and puts what both runs showed into `outcome`.
 Result<void> run_on(FitContext& fit, const job::RunRequest& request, job::RunOutcome& outcome) {
-  const double time = fit.request.budget_is_firm ? fit.left() : kRunOnShare * fit.left();
-  const job::RunRequest in_full = fit.span.in_full(request, time);
-  if (!fit.span.is_worth_it(outcome) || (in_full.span.count == 0 && in_full.span.seconds < kShortestRunOn)) return {};
+  const auto begun = std::exchange(fit.begun_in_full, std::nullopt);
+  const job::RunRequest in_full = begun ? *begun : app::in_full(fit, request);
+  if (!fit.span.is_worth_it(outcome) || !shows_more(in_full)) return {};
   fit.progress.update("running it on, to see more than its first batches");
   auto longer = fit.runner.run(in_full, fit.progress);
   if (!longer) return std::unexpected(longer.error());
@@ -46,7 +54,15 @@ Result<void> run_on(FitContext& fit, const job::RunRequest& request, job::RunOut
 Result<job::RunOutcome> run_with_plenty(FitContext& fit) {
   fit.progress.update(fmt::format("running it on the same card with {} GiB, to see the whole of it", fit.plenty_gib));
   ++fit.result.runs;
-  return fit.runner.run(std::exchange(fit.begun_free, std::nullopt).value_or(fit.plentiful_request()), fit.progress);
+  fit.begun_in_full.reset();
+  job::RunRequest request = std::exchange(fit.begun_free, std::nullopt).value_or(fit.plentiful_request());
+  // The run over more batches would have to be made again as well: it need not wait for the short one.
+  request.before_retry = [&fit](const job::RetryOptions& retry) {
+    job::RunRequest longer = in_full(fit, fit.plentiful_request());
+    longer.retry = retry;
+    if (fit.span.is_asked_for() && shows_more(longer)) fit.begun_in_full = fit.runner.start(std::move(longer));
+  };
+  return fit.runner.run(request, fit.progress);
 }
 
 // The job missed by less than the uncertainty of the context's size, but with plenty of memory it took even more.

@@ -143,7 +143,7 @@ PhaseSteps phases_to_see(const model::Job& job) {
 RunProver::RunProver(job::RunRequest request, PhaseSteps phases, std::filesystem::path folder, job::Runner& runner)
     : request_(std::move(request)), phases_(std::move(phases)), folder_(std::move(folder)), runner_(runner) {}
 
-base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double seconds_left) {
+base::Result<job::RunRequest> RunProver::request_of(const model::Plan& plan, double seconds_left) {
   const std::filesystem::path file = folder_ / fmt::format("plan-{}.json", ++number_);
   if (auto written = ingest::write_plan(file, plan); !written) return std::unexpected(written.error());
   job::RunRequest request = request_;
@@ -153,8 +153,24 @@ base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double secon
     request.whole_seconds = seconds_left;
   }
   request.plan = file;
+  return request;
+}
+
+void RunProver::begin(const model::Plan& plan, double seconds_left) {
+  auto request = request_of(plan, seconds_left);
+  if (!request) return;  // `prove` tells
+  *request = runner_.start(std::move(*request));
+  if (request->begun != 0) begun_.emplace_back(plan, std::move(*request));
+}
+
+base::Result<plan::Proof> RunProver::prove(const model::Plan& plan, double seconds_left) {
+  const auto begun = std::ranges::find(begun_, plan, &std::pair<model::Plan, job::RunRequest>::first);
+  const auto request =
+      begun != begun_.end() ? base::Result<job::RunRequest>(begun->second) : request_of(plan, seconds_left);
+  if (!request) return std::unexpected(request.error());
+  if (begun != begun_.end()) begun_.erase(begun);
   // The run's own progress would hide which plan is being tried.
-  auto outcome = runner_.run(request, base::silent_progress());
+  auto outcome = runner_.run(*request, base::silent_progress());
   if (!outcome) return std::unexpected(outcome.error());
   if (outcome->result.interrupted) return base::fail(base::ErrorCode::kInterrupted, "interrupted");
   plan::Proof proof = judge(*outcome, plan, phases_);

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "job/run.h"
 #include "plan/search/search.h"
@@ -32,17 +34,22 @@ class RunProver final : public plan::Prover {
   // `folder` is where plan files for the runs are written; the caller removes it.
   RunProver(job::RunRequest request, PhaseSteps phases, std::filesystem::path folder, job::Runner& runner);
   base::Result<plan::Proof> prove(const model::Plan& plan, double seconds_left) override;
+  // Starts the run that `prove` of the same plan will wait for, where there is a processor for it.
+  void begin(const model::Plan& plan, double seconds_left);
   // Steps of training that the job as it is takes from its start to its own end: a plan that keeps its batches takes as
   // many.
   void expect_steps(std::int64_t steps) { whole_steps_ = steps; }
 
  private:
+  base::Result<job::RunRequest> request_of(const model::Plan& plan, double seconds_left);
+
   job::RunRequest request_;
   const PhaseSteps phases_;
   const std::filesystem::path folder_;
   job::Runner& runner_;
   int number_ = 0;
   std::optional<std::int64_t> whole_steps_;
+  std::vector<std::pair<model::Plan, job::RunRequest>> begun_;
 };
 
 }  // namespace vramfit::app

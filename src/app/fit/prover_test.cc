@@ -1,6 +1,10 @@
 #include "app/fit/prover.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <vector>
 
 #include "app/fit/plan_row.h"
 #include "facts/recordings.h"
@@ -21,6 +25,42 @@ job::RunOutcome fitting_run() {
 }
 
 const model::Plan kAutocastPlan{"bf16", {{"autocast", {{"dtype", std::string("bfloat16")}}}}};
+
+class BeginningRunner final : public job::Runner {
+ public:
+  job::RunRequest start(job::RunRequest request) override {
+    request.begun = has_room ? ++last_begun : 0;
+    return request;
+  }
+  base::Result<job::RunOutcome> run(const job::RunRequest& request, base::ProgressSink&) override {
+    asked_for.push_back(request.begun);
+    return fitting_run();
+  }
+  bool has_room = true;
+  int last_begun = 0;
+  std::vector<int> asked_for;
+};
+
+TEST(RunProver, waits_for_the_run_of_a_plan_that_was_begun_and_runs_others_itself) {
+  const auto folder = std::filesystem::temp_directory_path() / ("vramfit_prover." + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  BeginningRunner runner;
+  RunProver prover({}, {}, folder, runner);
+  const model::Plan other{"fp16", {{"autocast", {{"dtype", std::string("float16")}}}}};
+  prover.begin(other, 10);
+  prover.begin(kAutocastPlan, 10);
+  for (int times = 0; times < 2; ++times) {
+    const auto proof = prover.prove(kAutocastPlan, 10);
+    ASSERT_TRUE(proof);
+    EXPECT_EQ(proof->outcome, plan::Outcome::kFits);
+  }
+  EXPECT_EQ(runner.asked_for, (std::vector{2, 0})) << "what was begun is waited for once";
+  runner.has_room = false;
+  prover.begin(kAutocastPlan, 10);
+  ASSERT_TRUE(prover.prove(kAutocastPlan, 10));
+  EXPECT_EQ(runner.asked_for.back(), 0);
+  std::filesystem::remove_all(folder);
+}
 
 TEST(Judge, a_complete_run_is_a_proof) {
   EXPECT_EQ(judge(fitting_run(), kAutocastPlan, {{"train", 2}, {"validate", 2}}).outcome, plan::Outcome::kFits);

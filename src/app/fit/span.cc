@@ -26,7 +26,7 @@ bool ran(const model::RunResult& result) {
 }  // namespace
 
 bool FitSpan::is_worth_it(const job::RunOutcome& shorter) const {
-  return !budget_.is_empty() && ran(shorter.result) && !shorter.result.reach.whole;
+  return is_asked_for() && ran(shorter.result) && !shorter.result.reach.whole;
 }
 
 job::RunRequest FitSpan::in_full(job::RunRequest request, double seconds_left) const {

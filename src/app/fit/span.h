@@ -14,6 +14,7 @@ class FitSpan {
  public:
   explicit FitSpan(job::Span budget) : budget_(budget) {}
 
+  bool is_asked_for() const { return !budget_.is_empty(); }
   // Whether a run over all batches may show more than this short run did.
   bool is_worth_it(const job::RunOutcome& shorter) const;
   // The same request for a run that may go on for the whole budget, or for as long as a search has time left.
