@@ -234,6 +234,12 @@ bool says_cured(const Sentence& sentence) {
           words[works] == "resolved" || words[works] == "fixed");
 }
 
+// "Over the first few iterations it grows a lot": as every job does, and no word of what comes after.
+bool only_begins(const std::string& text) {
+  return contains_any(text, {"over the first", "during the first", "in the first", "for the first", "at the first"}) &&
+         contains_any(text, {"first few ", "first several ", "first couple "});
+}
+
 }  // namespace
 
 bool is_name_of_memory(std::string_view word) {
@@ -311,7 +317,8 @@ std::optional<ToldSentence> read_told(const Sentence& sentence, const std::optio
     told.denies_growth = true;
   } else if (possible) {
     return told;
-  } else if ((is_rising || is_kept) && asserted && (has_rhythm(sentence) || is_abroad || (is_leak && is_rising))) {
+  } else if ((is_rising || is_kept) && asserted && !only_begins(sentence.text) &&
+             (has_rhythm(sentence) || is_abroad || (is_leak && is_rising))) {
     told.kind = ToldKind::kRises;
   } else if (is_too_much(sentence) || (is_nearly_all(sentence.text) && !says_well(sentence)) || runs_out(sentence) ||
              can_not(sentence) || stops_something(sentence)) {

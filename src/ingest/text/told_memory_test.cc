@@ -75,7 +75,8 @@ TEST(ToldMemory, rises_in_whatever_order_and_tense) {
         "The footprint of the GPU memory grew until it crashed", "after every batch 20 MB more are in use",
         "Memory is never released between requests, it piles up over time.",
         "I'm not sure why gpu memory climbs from epoch to epoch, every epoch a bit.",
-        "Der GPU-Speicher wächst mit jedem Schritt", "显存随着训练一直增加"}) {
+        "After the first few iterations the GPU memory keeps growing", "Der GPU-Speicher wächst mit jedem Schritt",
+        "显存随着训练一直增加"}) {
     const auto told = told_in(text);
     ASSERT_TRUE(told) << text;
     EXPECT_EQ(told->kind, ToldKind::kRises) << text;
@@ -91,7 +92,8 @@ TEST(ToldMemory, does_not_rise_with_a_size_in_a_wish_or_where_it_is_denied) {
   for (const char* text :
        {"GPU memory grows with the batch size.", "Memory would grow every epoch without this.",
         "VRAM usage does not increase over time.", "The loss keeps growing every epoch and memory is stable.",
-        "How does memory grow with each layer?", "I get a memory error when increasing the batch size every time."}) {
+        "Over the first few iterations the GPU memory grows a lot.", "How does memory grow with each layer?",
+        "I get a memory error when increasing the batch size every time."}) {
     const auto told = told_in(text);
     EXPECT_TRUE(!told || told->kind != ToldKind::kRises) << text;
   }
