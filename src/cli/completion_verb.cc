@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/catalogue.h"
+#include "app/estimate.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "grammar/complete.h"
@@ -35,6 +36,7 @@ _vramfit() {
       compopt -o default 2>/dev/null
     elif [[ -n $candidate ]]; then
       COMPREPLY+=("${candidate#"$cut"}")
+      [[ $candidate == *= ]] && compopt -o nospace 2>/dev/null
     fi
   done < <("$1" complete -- "${words[@]:1}" 2>/dev/null)
 }
@@ -45,15 +47,18 @@ constexpr std::string_view kZsh = R"sh(#compdef vramfit
 # vramfit completion for zsh: eval "$(vramfit completion zsh)", after compinit
 _vramfit() {
   local line word help files=
-  local -a candidates
+  local -a candidates names
   while IFS=$'\t' read -r word help; do
     if [[ $word == :files ]]; then
       files=1
+    elif [[ $word == *= ]]; then
+      names+=("$word")
     elif [[ -n $word ]]; then
       candidates+=("${word//:/\\:}${help:+:$help}")
     fi
   done < <("${words[1]}" complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
   (( $#candidates )) && _describe vramfit candidates
+  (( $#names )) && _describe vramfit names -S ""
   [[ -n $files && $PREFIX == -*=* ]] && compset -P '*='
   [[ -n $files ]] && _files
 }
@@ -88,6 +93,13 @@ std::vector<Candidate> cards() {
   return all;
 }
 
+std::vector<Candidate> networks() {
+  std::vector<Candidate> all;
+  for (std::string& name : app::network_names().value_or(std::vector<std::string>()))
+    all.push_back({std::move(name), ""});
+  return all;
+}
+
 std::vector<Candidate> runs() {
   constexpr std::int64_t kMost = 50;
   std::vector<Candidate> all;
@@ -113,7 +125,7 @@ std::string one_line(std::string text) {
 }
 
 int print_candidates(const grammar::VerbGrammar& all, const Command& words) {
-  const grammar::Completion completion = grammar::complete(all, words, {cards, runs});
+  const grammar::Completion completion = grammar::complete(all, words, {cards, networks, runs});
   std::string text;
   for (const Candidate& candidate : completion.candidates) {
     text += candidate.help.empty() ? candidate.word + "\n"

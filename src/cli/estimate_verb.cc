@@ -217,7 +217,7 @@ Verb add_estimate_verb(const Parser& parser) {
       parser.add_verb("estimate", "Guess from a network's shape what it takes of a card; a run proves it");
   verb.add_option("network", options->network,
                   "A folder with a Hugging Face config.json, or a name of torchvision or timm")
-      .is_a(grammar::Value::kFile);
+      .is_a(grammar::Value::kNetworkOrFile);
   verb.add_option("--gpu,-g", options->gpu, "The card, as for run").is_a(grammar::Value::kCard);
   verb.add_option("--task", options->task, "train (default), lora, or inference, with a KV cache where it generates")
       .one_of({"train", "lora", "inference"});

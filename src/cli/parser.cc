@@ -208,6 +208,10 @@ Option Option::is_a(grammar::Value value) const {
   if (value == grammar::Value::kRun) option_->check(CLI::Validator(check, "", ""));
   return *this;
 }
+Option Option::is_a(grammar::Value value, std::vector<std::string> words) const {
+  told()[option_].words = std::move(words);
+  return is_a(value);
+}
 Option Option::existing_file() const { return Option(option_->check(CLI::ExistingFile)); }
 Option Option::existing_folder() const { return Option(option_->check(CLI::ExistingDirectory)); }
 Option Option::written_file() const {

@@ -39,6 +39,7 @@ class Option {
   Option hidden() const;
   Option suggests(std::vector<std::string> words) const;  // for completion: the verb itself says what is none of them
   Option is_a(grammar::Value value) const;                // what a value of it is, for completion
+  Option is_a(grammar::Value value, std::vector<std::string> words) const;
   bool was_given() const;
 
  private:

@@ -191,7 +191,8 @@ Verb add_sweep_verb(const Parser& parser) {
   verb.add_option("--vary", options->vary,
                   "NAME=VALUE,VALUE: an option of the script (\"--crop-size=512,768\"), {NAME} in its command, batch, "
                   "amp=off,bf16,fp16, alloc=off,CONF, plan=off,FILE, gpu, steps, within, occupied, torch")
-      .one_value_each();
+      .one_value_each()
+      .is_a(grammar::Value::kVariable, sweep::words_to_vary());
   verb.add_option("--find-max", options->find_max, "NAME or NAME=1..512: the largest whole number that fits");
   verb.add_option("--file", options->file, "The sweep as a TOML file").existing_file();
   verb.add_option("--out", options->out, "The sweep's folder; one with the same sweep is gone on with");

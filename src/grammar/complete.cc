@@ -21,6 +21,29 @@ std::string before_card(const std::string& typed) {
 
 std::string before_word(const std::string& typed) { return typed.substr(0, typed.rfind(',') + 1); }
 
+void add_cards(const std::string& before, const std::string& typed, const Sources& sources,
+               std::vector<Candidate>& all) {
+  for (Candidate& card : sources.cards())
+    all.push_back({before + before_card(typed) + card.word, std::move(card.help)});
+}
+
+// "amp=off,bf16" of "amp=off,b": behind the sign come values of that name alone.
+std::vector<Candidate> variables(const std::vector<std::string>& words, const std::string& typed,
+                                 const Sources& sources) {
+  std::vector<Candidate> all;
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('=') + 1);
+    if (!typed.starts_with(name)) {
+      all.push_back({word, ""});
+      continue;
+    }
+    const std::string values = typed.substr(name.size());
+    if (name == "gpu=") add_cards(name, values, sources, all);
+    if (word != name) all.push_back({name + before_word(values) + word.substr(name.size()), ""});
+  }
+  return all;
+}
+
 std::vector<Candidate> options_of(const VerbGrammar& verb) {
   std::vector<Candidate> all;
   for (const OptionGrammar& option : verb.options) {
@@ -48,9 +71,14 @@ Completion values_of(const OptionGrammar& option, const std::string& typed, cons
       for (const std::string& word : option.words) result.candidates.push_back({before_word(typed) + word, ""});
       break;
     case Value::kCard:
-      for (Candidate& card : sources.cards()) {
-        result.candidates.push_back({before_card(typed) + card.word, std::move(card.help)});
-      }
+      add_cards("", typed, sources, result.candidates);
+      break;
+    case Value::kNetworkOrFile:
+      result.candidates = sources.networks();
+      result.files = true;
+      break;
+    case Value::kVariable:
+      result.candidates = variables(option.words, typed, sources);
       break;
     case Value::kRun:
     case Value::kRunOrFile:

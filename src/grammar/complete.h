@@ -17,7 +17,7 @@ struct Candidate {
 
 // What the grammar does not hold: asked only where it is wanted.
 struct Sources {
-  std::function<std::vector<Candidate>()> cards, runs;
+  std::function<std::vector<Candidate>()> cards, networks, runs;
 };
 
 struct Completion {

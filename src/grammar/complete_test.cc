@@ -18,13 +18,19 @@ VerbGrammar example() {
   run.options.push_back(option("--json", Value::kFile));
   run.options.push_back(option("--only", Value::kWords, {"lora", "tiles"}));
   VerbGrammar show{"show", "", {option("number", Value::kRun)}, {}};
+  VerbGrammar estimate{"estimate", "", {option("network", Value::kNetworkOrFile)}, {}};
+  VerbGrammar sweep{
+      "sweep", "", {option("--vary", Value::kVariable, {"batch=", "amp=off", "amp=bf16", "alloc=off", "gpu="})}, {}};
   VerbGrammar env{
       "env", "", {}, {VerbGrammar{"list", "", {}, {}}, VerbGrammar{"add", "", {option("packages", Value::kText)}, {}}}};
-  return {"vramfit", "", {}, {run, show, env}};
+  return {"vramfit", "", {}, {run, show, env, estimate, sweep}};
 }
 
 const Sources kSources{[] {
                          return std::vector<Candidate>{{"rtx3090", "24 GB"}, {"rtx4090", ""}, {"t4", ""}};
+                       },
+                       [] {
+                         return std::vector<Candidate>{{"resnet18", ""}, {"resnet50", ""}, {"vit_b_16", ""}};
                        },
                        [] {
                          return std::vector<Candidate>{{"12", "train.py"}, {"7", ""}};
@@ -37,7 +43,7 @@ Words offered(const Words& words) {
 }
 
 TEST(Complete, verbs_come_first) {
-  EXPECT_EQ(offered({""}), (Words{"run", "show", "env"}));
+  EXPECT_EQ(offered({""}), (Words{"run", "show", "env", "estimate", "sweep"}));
   EXPECT_EQ(offered({"r"}), Words{"run"});
   EXPECT_EQ(offered({"env", ""}), (Words{"list", "add"}));
 }
@@ -54,6 +60,20 @@ TEST(Complete, values_are_words_cards_runs_and_files) {
   EXPECT_EQ(offered({"run", "-v", "--gpu", "rtx3090,2xt"}), Words{"rtx3090,2xt4"});
   EXPECT_EQ(offered({"show", ""}), (Words{"12", "7"}));
   EXPECT_TRUE(complete(example(), {"run", "--json", ""}, kSources).files);
+}
+
+TEST(Complete, networks_are_names_or_files) {
+  EXPECT_EQ(offered({"estimate", "resnet"}), (Words{"resnet18", "resnet50"}));
+  EXPECT_TRUE(complete(example(), {"estimate", "./mo"}, kSources).files);
+}
+
+TEST(Complete, a_variable_is_a_name_and_its_values) {
+  EXPECT_EQ(offered({"sweep", "--vary", ""}), (Words{"batch=", "amp=off", "amp=bf16", "alloc=off", "gpu="}));
+  EXPECT_EQ(offered({"sweep", "--vary", "a"}), (Words{"amp=off", "amp=bf16", "alloc=off"}));
+  EXPECT_EQ(offered({"sweep", "--vary", "amp=off,b"}), Words{"amp=off,bf16"});
+  EXPECT_EQ(offered({"sweep", "--vary", "gpu=t4,rtx4"}), Words{"gpu=t4,rtx4090"});
+  EXPECT_EQ(offered({"sweep", "--vary=gpu=rtx4"}), Words{"--vary=gpu=rtx4090"});
+  EXPECT_EQ(offered({"sweep", "--vary", "batch=1"}), Words{}) << "any number may stand there";
 }
 
 TEST(Complete, values_stand_behind_a_sign_too) {

@@ -9,14 +9,16 @@
 namespace vramfit::grammar {
 
 // The kind of value that an option takes.
-enum class Value { kText, kWord, kWords, kCard, kRun, kRunOrFile, kFile };
+enum class Value { kText, kWord, kWords, kCard, kNetworkOrFile, kVariable, kRun, kRunOrFile, kFile };
 
 struct OptionGrammar {
   std::vector<std::string> names;  // "--gpu", "-g"; one without dashes stands for itself, by its place
   std::string help;
   bool takes_value = false;
   Value value = Value::kText;
-  std::vector<std::string> words;  // of kWord, and of kWords: several of them with commas between
+  // A kWord is one of these, kWords are several with commas between. A kVariable is "amp=off", or "batch=" where any
+  // value may stand behind it.
+  std::vector<std::string> words;
   bool is_positional() const { return names.empty() || !names.front().starts_with('-'); }
 };
 

@@ -152,8 +152,8 @@ Result<void> apply(TrialCommand& trial, const std::string& name, const std::stri
     trial.run_options.push_back(value);
     return {};
   }
-  std::vector<std::string> known = {"batch", "amp", "alloc", "plan"};
-  known.insert(known.end(), kRunOptions.begin(), kRunOptions.end());
+  std::vector<std::string> known;
+  for (const std::string& word : words_to_vary()) known.push_back(word.substr(0, word.find('=')));
   return fail(
       ErrorCode::kUsage, fmt::format("there is nothing called {} to vary{}", name, base::did_you_mean(name, known)),
       "--vary",
@@ -190,6 +190,12 @@ Result<model::SweepVariable> parse_variable(const std::string& text) {
     return fail(ErrorCode::kUsage, fmt::format("\"{}\" has the value {} twice", text, *twice), "--vary");
   }
   return variable;
+}
+
+std::vector<std::string> words_to_vary() {
+  std::vector<std::string> words = {"batch=", "amp=off", "amp=bf16", "amp=fp16", "alloc=off", "plan=off"};
+  for (const std::string_view option : kRunOptions) words.push_back(fmt::format("{}=", option));
+  return words;
 }
 
 Result<model::SweepGoal> parse_goal(const std::string& text) {

@@ -26,6 +26,9 @@ struct TrialCommand {
 // "batch=1,2,4": commas stand between values; a value with commas is given as name=a;b;c, whose separator is ";".
 base::Result<model::SweepVariable> parse_variable(const std::string& text);
 
+// What --vary knows by itself, for completion: "amp=off", or "batch=" where the values are the user's.
+std::vector<std::string> words_to_vary();
+
 // "batch" or "batch=1..512".
 base::Result<model::SweepGoal> parse_goal(const std::string& text);
 

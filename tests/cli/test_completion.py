@@ -133,6 +133,11 @@ def test_slices_of_a_card_are_completed(terminal: Terminal):
         ("vramfit export 1 --to perf", "etto"),
         ("vramfit runs --verdict out", "_of_memory"),
         ("vramfit explain VF2", "VF201"),
+        ("vramfit estimate resnext50", "_32x4d"),
+        ("vramfit estimate --gpu rtx509", "0-laptop"),
+        ("vramfit sweep --vary ste", "ps="),
+        ("vramfit sweep --vary amp=off,b", "f16"),
+        ("vramfit sweep --vary gpu=t4,rtx509", "0-laptop"),
     ],
 )
 def test_words_are_completed(terminal: Terminal, line: str, wanted: str):
