@@ -48,5 +48,28 @@ TEST(PageGuard, another_sites_page_may_link_here_and_not_read) {
   EXPECT_FALSE(is_let_in({.host = "localhost", .fetch_site = "same-site", .fetch_mode = "cors"}));
 }
 
+TEST(PageGuard, a_token_comes_by_the_address_once_and_by_the_cookie_from_then_on) {
+  const Entry first = check_token({.query = "sort=peak&token=abc123"}, "abc123");
+  EXPECT_FALSE(first.refused);
+  EXPECT_TRUE(first.cookie.contains("=abc123; ")) << first.cookie;
+  EXPECT_TRUE(first.cookie.contains("HttpOnly")) << first.cookie;
+  const std::string kept = first.cookie.substr(0, first.cookie.find(';'));
+  const Entry later = check_token({.cookie = "theme=dark; " + kept}, "abc123");
+  EXPECT_FALSE(later.refused);
+  EXPECT_EQ(later.cookie, "");
+  EXPECT_FALSE(check_token({}, "").refused) << "a server without a token asks for none";
+}
+
+TEST(PageGuard, who_has_no_token_or_another_is_told_nothing) {
+  for (const char* query : {"", "token=", "token=abc12", "token=abc1234", "token=ABC123", "mytoken=abc123"}) {
+    const Entry entry = check_token({.query = query}, "abc123");
+    ASSERT_TRUE(entry.refused) << query;
+    EXPECT_EQ(entry.refused->status, 403) << query;
+    EXPECT_EQ(entry.cookie, "") << query;
+  }
+  EXPECT_TRUE(check_token({.cookie = "vramfit-token=abc12"}, "abc123").refused);
+  EXPECT_TRUE(check_token({.cookie = "x=vramfit-token=abc123"}, "abc123").refused);
+}
+
 }  // namespace
 }  // namespace vramfit::http

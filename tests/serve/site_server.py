@@ -31,13 +31,14 @@ class SiteServer:
     port: int = 0
     host: str = "127.0.0.1"
     words: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)  # what starts it
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         said = self.product.folder / "serve.txt"
         with open(said, "wb") as errors:
             self.process = subprocess.Popen(
-                [str(VRAMFIT), "serve", "--port", str(self.port), *self.words],
+                [*self.before, str(VRAMFIT), "serve", "--port", str(self.port), *self.words],
                 cwd=self.product.folder,
                 env=self.product.environment(),
                 stdin=subprocess.DEVNULL,
