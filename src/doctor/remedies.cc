@@ -1,5 +1,7 @@
 #include "doctor/remedies.h"
 
+#include <fmt/format.h>
+
 namespace vramfit::doctor {
 
 namespace {
@@ -109,6 +111,27 @@ void offer_expandable_segments(const Scene& scene, Draft& draft) {
   }
   draft.fix(
       {what, "export " + name + "=expandable_segments:True", std::nullopt, "none to little", Applicability::kAsIs});
+}
+
+void offer_fewer_layers(Draft& draft) {
+  draft.fix({"Put fewer layers on the card", "-ngl LAYERS  # llama.cpp; in Ollama: PARAMETER num_gpu LAYERS",
+             std::nullopt, "layers on the CPU are slow", Applicability::kFillIn});
+}
+
+void offer_shorter_context(std::int64_t tokens, Draft& draft) {
+  draft.fix({"A shorter context", fmt::format("-c {0}  # llama.cpp; in Ollama: PARAMETER num_ctx {0}", tokens),
+             std::nullopt, "shorter conversations", Applicability::kFillIn});
+}
+
+void offer_smaller_quantization(Draft& draft) {
+  draft.fix({"A smaller quantization of the weights, such as Q4_K_M", "", std::nullopt, "less exact",
+             Applicability::kMayBeWrong});
+}
+
+void offer_smaller_blocks_of_vulkan(Draft& draft) {
+  draft.fix({"Let llama.cpp ask for its weights in smaller blocks, where the driver gives no large one",
+             "export GGML_VK_FORCE_MAX_ALLOCATION_SIZE=1073741824  # bytes", std::nullopt, "none",
+             Applicability::kMayBeWrong});
 }
 
 void ask_for_snapshot(const Scene& scene, Draft& draft) {

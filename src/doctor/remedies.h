@@ -3,6 +3,7 @@
 #ifndef VRAMFIT_DOCTOR_REMEDIES_H
 #define VRAMFIT_DOCTOR_REMEDIES_H
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,10 @@ void offer_mixed_precision(const Scene& scene, Draft& draft);
 void offer_checkpointing(const Scene& scene, Draft& draft);
 void offer_no_grad(const Scene& scene, Draft& draft, std::optional<model::Bytes> saves = std::nullopt);
 void offer_expandable_segments(const Scene& scene, Draft& draft);
+void offer_fewer_layers(Draft& draft);  // of llama.cpp and Ollama
+void offer_shorter_context(std::int64_t tokens, Draft& draft);
+void offer_smaller_quantization(Draft& draft);
+void offer_smaller_blocks_of_vulkan(Draft& draft);
 
 // What to give so that time, and not only one moment, can be judged.
 void ask_for_snapshot(const Scene& scene, Draft& draft);

@@ -43,6 +43,18 @@ def test_a_server_that_finds_the_card_taken_is_told_what_is_left_of_it(doctor: D
     assert any((fix["command"] or "") == "--gpu-memory-utilization 0.23" for fix in first["fixes"])
 
 
+def test_vulkan_is_told_what_makes_its_blocks_smaller(doctor: Doctor) -> None:
+    for text in (
+        "capacity_exceeded--a_bare_refusal_of_vulkan",
+        "capacity_exceeded--vulkans_own_word",
+        "single_huge_allocation--vulkans_limit_and_no_program",
+    ):
+        given = commands(doctor, text)
+        assert any("GGML_VK_FORCE_MAX_ALLOCATION_SIZE" in one for one in given), text
+        assert any(one.startswith("-c ") for one in given), text
+    assert any("-ngl" in one for one in commands(doctor, "capacity_exceeded--a_bare_refusal_of_vulkan"))
+
+
 def test_a_mac_is_not_told_of_cuda(doctor: Doctor) -> None:
     for text in ("capacity_exceeded--mps", "library_buffers--metal_beside_the_pools"):
         told = commands(doctor, text)

@@ -22,7 +22,6 @@ UNKNOWN = {
         "/c10/cuda/CUDACachingAllocator.cpp:667, please report a bug to PyTorch. Invalid device argument.\n"
     ),
     "another_device": "RuntimeError: XPU out of memory. Please use `empty_cache` to release all unoccupied memory.",
-    "vulkan": "terminate called after throwing an instance of 'vk::OutOfDeviceMemoryError': ErrorOutOfDeviceMemory",
     "a_number_of_bytes": "E0101 executor.cc:12] failed to allocate 17179869184 bytes of device memory",
     "a_warning_of_little_memory": (
         "[Low VRAM warning] 190.5 MB of the card are free for this picture.\n 10%|#  | 2/20 [03:10<28:30, 95.0s/it]\n"

@@ -136,6 +136,28 @@ bool look_at_tpu(const Scene& scene, Draft& draft) {
   return true;
 }
 
+// Vulkan's driver refuses, and whoever asked prints no more than that. Of llama.cpp the layers tell more: VF102.
+bool look_at_vulkan(const Scene& scene, Draft& draft) {
+  const auto refused = std::ranges::find_if(scene.texts.foreign, [](const model::ForeignDump& dump) {
+    return dump.kind == model::ForeignKind::kOutOfMemory && mentions(dump.message, {"vulkan", "vk", "erroroutof"}) &&
+           mentions(dump.program, {"vulkan", "llama.cpp"});
+  });
+  if (refused == scene.texts.foreign.end()) return false;
+  draft.weigh(0.5).title(
+      "The driver of Vulkan gave no memory: the card is full, or the block was larger than it gives");
+  draft.because(refused->at, with_sizes("VK_ERROR_OUT_OF_DEVICE_MEMORY says no more than that", *refused));
+  offer_fewer_layers(draft);
+  offer_shorter_context(4096, draft);
+  offer_smaller_quantization(draft);
+  offer_smaller_blocks_of_vulkan(draft);
+  draft.fix({"Programs that draw or enlarge pictures: smaller tiles, a lower resolution",
+             "-t 128  # realesrgan-ncnn-vulkan", std::nullopt, "little", Applicability::kFillIn});
+  draft.confirm(
+      "amdgpu_top, intel_gpu_top or nvidia-smi just before: how much of the card is free, and who has the rest");
+  draft.confirm("vulkaninfo | grep maxMemoryAllocationSize: the most that this driver gives as one block");
+  return true;
+}
+
 // Nothing but what somebody says: the card is small, the batch is the smallest, or it is the decoder that fails.
 void look_at_what_is_told(const Scene& scene, Draft& draft) {
   const bool failed = scene.has_failure() || !scene.texts.oom_mentions.empty() || !scene.texts.memory_words.empty();
@@ -211,7 +233,9 @@ void offer_smaller_weights(Draft& draft) {
 
 void find_capacity_exceeded(const Scene& scene, Draft& draft) {
   if (scene.is_of_mps()) return look_at_mps(scene, draft);
-  if (scene.oom == nullptr && (look_at_program(scene, draft) || look_at_tpu(scene, draft))) return;
+  if (scene.oom == nullptr &&
+      (look_at_program(scene, draft) || look_at_tpu(scene, draft) || look_at_vulkan(scene, draft)))
+    return;
   if (scene.run_failed_for_memory()) find_capacity_exceeded_in_run(scene, draft);
   if (scene.oom_has_numbers && scene.can_reckon()) {
     const Terms& terms = scene.terms;

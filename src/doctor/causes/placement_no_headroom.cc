@@ -51,14 +51,9 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
                                                 : fmt::format("one buffer of {} was asked for, and the driver refused",
                                                               show(dump->sizes.front().bytes)));
   }
-  draft.fix({"Put fewer layers on the card", "-ngl LAYERS  # llama.cpp; in Ollama: PARAMETER num_gpu LAYERS",
-             std::nullopt, "layers on the CPU are slow", Applicability::kFillIn});
-  if (buffers != nullptr) {
-    draft.fix({"A shorter context", "-c 4096  # llama.cpp; in Ollama: PARAMETER num_ctx 4096", std::nullopt,
-               "shorter conversations", Applicability::kFillIn});
-  }
-  draft.fix({"A smaller quantization of the weights, such as Q4_K_M", "", std::nullopt, "less exact",
-             Applicability::kMayBeWrong});
+  offer_fewer_layers(draft);
+  if (buffers != nullptr) offer_shorter_context(4096, draft);
+  offer_smaller_quantization(draft);
   const bool is_nvidia = std::ranges::none_of(scene.texts.foreign, [](const model::ForeignDump& dump) {
     return mentions(dump.at.text, {"vulkan", "vk::", "rocm", "sycl"});
   });

@@ -13,8 +13,8 @@ namespace {
 // Servers have a cause of their own; "cuda" is the driver's text, whoever asked; the rest have no pool to tune.
 bool is_of_a_pool(const model::ForeignDump& dump) {
   const std::string program = lowered(dump.program);
-  if (mentions(program,
-               {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl", "mlx", "tpu"}))
+  if (mentions(program, {"vllm", "sglang", "tgi", "lmdeploy", "llama.cpp", "ollama", "numba", "tensorrt", "sycl",
+                         "vulkan", "mlx", "tpu"}))
     return false;
   return program != "cuda" && dump.kind != model::ForeignKind::kProgram && dump.kind != model::ForeignKind::kRefused &&
          dump.kind != model::ForeignKind::kHost && says_failure(dump);

@@ -41,8 +41,8 @@ bool look_at_vulkan(const Scene& scene, Draft& draft) {
     draft.because(dump.at, "the limit is for a single buffer, however much is free");
     draft.fix({"Smaller buffers for computing: fewer tokens at once, and no whole table of scores",
                "-ub 512 -fa on  # llama.cpp", std::nullopt, "a slower prompt", Applicability::kMayBeWrong});
-    draft.fix({"A shorter context", "-c 8192  # llama.cpp; in Ollama: PARAMETER num_ctx 8192", std::nullopt,
-               "shorter conversations", Applicability::kFillIn});
+    offer_shorter_context(8192, draft);
+    offer_smaller_blocks_of_vulkan(draft);
     return true;
   }
   return false;

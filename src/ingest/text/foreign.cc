@@ -180,6 +180,8 @@ class ForeignReader final : public TextReader {
 
 constexpr auto kForeignWords = std::to_array<std::string_view>({"loading model: ",
                                                                 "ggml_vulkan: ",
+                                                                "outofdevicememory",
+                                                                "out_of_device_memory",
                                                                 "profiled value -",
                                                                 "oom when alloc",
                                                                 "with error 2 out",

@@ -217,6 +217,14 @@ TEST(Foreign, dumps_of_tensorflow_and_others) {
   EXPECT_EQ(parse_foreign("ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4096")->kind,
             model::ForeignKind::kComputeBuffers);
   EXPECT_FALSE(parse_foreign("  current device: 0, in function alloc at other.cu:10"));
+  for (const char* text : {"vk::Device::allocateMemory: ErrorOutOfDeviceMemory", "VkResult: ERROR_OUT_OF_DEVICE_MEMORY",
+                           "vkAllocateMemory failed with VK_ERROR_OUT_OF_DEVICE_MEMORY"}) {
+    ASSERT_TRUE(parse_foreign(text)) << text;
+    EXPECT_EQ(parse_foreign(text)->program, "vulkan") << text;
+  }
+  EXPECT_EQ(parse_foreign("UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY")->program, "sycl");
+  EXPECT_EQ(parse_foreign("Requested buffer size exceeds device memory allocation limit")->kind,
+            model::ForeignKind::kBuffer);
   EXPECT_EQ(
       parse_foreign(
           "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 4,096 bytes (allocated so far: 1,024 bytes).")

@@ -123,6 +123,7 @@ class PostReader final : public TextReader {
       return is_general && is_page_ && is_prose_of_it && at.file == file_ && !program_lines_.contains(at.line);
     };
     std::erase_if(evidence.host_kills, [&](const model::HostKill& kill) { return is_of_page(kill.at); });
+    std::erase_if(evidence.foreign, [&](const model::ForeignDump& dump) { return is_of_page(dump.at); });
     std::erase_if(evidence.oom_mentions, [&](const model::SourceLine& at) {
       return is_hypothetical(at) || is_of_page(at) ||
              (at.file == file_ && well_.contains(at.line) && !in_trouble_.contains(at.line));
