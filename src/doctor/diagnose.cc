@@ -135,7 +135,6 @@ std::string verdict_of(const Scene& scene, const std::vector<Finding>& findings)
           got_over->file, got_over->line);
     }
     for (const auto& [kind, name] : {std::pair(model::TextKind::kDocument, "a document or a proposal"),
-                                     std::pair(model::TextKind::kSource, "a program's source"),
                                      std::pair(model::TextKind::kQuestion, "a question")}) {
       if (!scene.texts.files.empty() &&
           std::ranges::all_of(scene.texts.files, [&](const model::TextFile& file) { return file.kind == kind; }))

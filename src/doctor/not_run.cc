@@ -8,7 +8,7 @@ namespace vramfit::doctor {
 
 namespace {
 
-enum class FileKind { kOther, kPython, kProgram, kJobScript, kSettings, kPackages };
+enum class FileKind { kOther, kPython, kNotebook, kProgram, kJobScript, kSettings, kPackages };
 
 std::string_view name_of(std::string_view path) {
   const std::size_t slash = path.find_last_of("/\\");
@@ -28,11 +28,12 @@ FileKind kind_of(const model::TextFile& file) {
   static constexpr auto kPackages = std::to_array<std::string_view>(
       {"environment.yml", "environment.yaml", "pyproject.toml", "setup.cfg", "poetry.lock", "uv.lock", "pipfile"});
   const std::string name = lowered(name_of(file.name));
-  if (name.ends_with(".py")) return FileKind::kPython;
+  if (name.ends_with(".py") || file.program == model::ProgramIn::kPython) return FileKind::kPython;
+  if (file.program == model::ProgramIn::kNotebook) return FileKind::kNotebook;
   if (ends_with_any(name, kPackages)) return FileKind::kPackages;
   if (name.ends_with(".txt") && (name.starts_with("requirements") || name.starts_with("constraints")))
     return FileKind::kPackages;
-  if (ends_with_any(name, kPrograms)) return FileKind::kProgram;
+  if (ends_with_any(name, kPrograms) || file.kind == model::TextKind::kSource) return FileKind::kProgram;
   if (ends_with_any(name, kJobScripts) || name == "dockerfile" || name == "makefile") return FileKind::kJobScript;
   // Programs write their results as JSON too, and a log in it is one.
   const bool has_results = name.ends_with(".json") && mentions(file.sample, {"\"loss\"", "log_history", "\"metrics\""});
@@ -92,8 +93,14 @@ std::optional<NotRun> find_not_run(const Scene& scene, const model::TextFile& fi
   const std::string start =
       "vramfit doctor --gpu " + (scene.given.card ? scene.given.card->key : std::string("CARD")) + " -- ";
   switch (kind_of(file)) {
-    case FileKind::kPython:
-      return NotRun{"a program's source", start + "python " + as_word(file.name), !scene.given.card};
+    case FileKind::kPython: {
+      const bool is_named = file.name != model::kStandardInput;
+      return NotRun{"a program's source", start + (is_named ? "python " + as_word(file.name) : kUnknownScript),
+                    !scene.given.card || !is_named};
+    }
+    case FileKind::kNotebook:
+      return NotRun{"a notebook", "jupyter nbconvert --to script NOTEBOOK.ipynb; " + start + "python NOTEBOOK.py",
+                    true};
     case FileKind::kProgram:
       return NotRun{"a program's source", start + "YOUR_PROGRAM", true};
     case FileKind::kJobScript: {

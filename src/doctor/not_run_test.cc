@@ -43,6 +43,18 @@ TEST(NotRun, settings_packages_and_job_scripts_are_not_well_either) {
   EXPECT_EQ(job.findings.front().fixes.front().command, "vramfit doctor --gpu CARD -- python train.py --batch 8");
 }
 
+TEST(NotRun, source_is_known_by_its_content_too) {
+  Case given;
+  given.texts.files = {file_of("notes.txt", "import torch\n")};
+  given.texts.files[0].program = model::ProgramIn::kPython;
+  EXPECT_EQ(diagnose(given).findings.front().fixes.front().command, "vramfit doctor --gpu CARD -- python notes.txt");
+  given.texts.files[0].name = model::kStandardInput;
+  EXPECT_EQ(diagnose(given).findings.front().fixes.front().command,
+            "vramfit doctor --gpu CARD -- python YOUR_SCRIPT.py");
+  given.texts.files[0].program = model::ProgramIn::kNotebook;
+  EXPECT_EQ(diagnose(given).verdict, "Can't tell from this (VF001). standard input is a notebook, and it was not run.");
+}
+
 TEST(NotRun, a_log_is_well_and_the_script_beside_it_is_told) {
   EXPECT_FALSE(diagnose_file("train.log", "step 1 loss 0.5\n").trouble);
   EXPECT_FALSE(diagnose_file("trainer_state.json", "{\"log_history\": [{\"loss\": 0.5}]}\n").trouble);

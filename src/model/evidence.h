@@ -46,7 +46,12 @@ enum class TextKind {
   kDocument,  // a proposal, a change of a program, a review, a page of documentation
 };
 
+// What of a program's source a text is, whatever its name; only where nothing else stands in it.
+enum class ProgramIn { kNone, kPython, kNotebook };
+
 inline constexpr std::size_t kSampleFirst = 12'000, kSampleLast = 8'000;
+
+inline constexpr const char* kStandardInput = "standard input";  // the name of what came from a pipe
 
 struct TextFile {
   std::string name;
@@ -55,6 +60,7 @@ struct TextFile {
   bool complete = true;  // false: a limit ended the reading
   TextLooks looks = TextLooks::kEmpty;
   TextKind kind = TextKind::kNone;
+  ProgramIn program = ProgramIn::kNone;
   bool has_prose = false;  // somebody writes beside what programs printed
   // The first sentence of prose in which something is said to be so, and that no reader made anything of; and the first
   // in which the writer says it of himself.

@@ -102,9 +102,6 @@ NO_TROUBLE = {
     "another_error_on_a_card_with_memory": (
         "We have one card with 24 GB of memory and nothing else on it.\n\nValueError: shapes do not agree\n"
     ),
-    "a_source_that_handles_errors": (
-        "import torch\ntry:\n    y = x.cuda()\nexcept RuntimeError as error:\n    raise MemoryError(1) from error\n"
-    ),
     "another_error": "step 3 loss 0.5\nValueError: shapes do not agree\n",
     "a_search_for_the_batch": (
         f"epoch 0\nTrying batch size 64\n{OOM}\nTrying batch size 32\n"
@@ -225,6 +222,58 @@ def test_an_error_that_was_got_over_is_told_as_such(doctor: Doctor, tmp_path: Pa
     line = 1 + next(at for at, text in enumerate(NO_TROUBLE[name].splitlines()) if "out of memory" in text)
     assert verdict.startswith("All well: memory ran out at ") and f"job.log:{line}, and the program got over" in verdict
     assert "nothing in what was read says that memory ran out" not in verdict
+
+
+NOT_RUN = {
+    "a_script": (
+        "a program's source",
+        "import torch\n\nlosses = []\nfor step in range(1000):\n    loss = torch.randn(8, device='cuda').mean()\n"
+        "    losses.append(loss)\n    print(f'step {step} loss {loss.item():.3f}')\n",
+    ),
+    "a_script_that_handles_errors": (
+        "a program's source",
+        "import torch\ntry:\n    y = x.cuda()\nexcept RuntimeError as error:\n    raise MemoryError(1) from error\n",
+    ),
+    "a_condition_over_lines": (
+        "a program's source",
+        "def is_ours(error):\n    return (\n        isinstance(error, RuntimeError)\n"
+        '        and "out of memory" in error.args[0]\n    )\n',
+    ),
+    "a_list_of_messages": (
+        "a program's source",
+        "FATAL = [\n    'CUDA out of memory',\n    'CUBLAS_STATUS_ALLOC_FAILED',\n]\n\n\ndef is_fatal(text):\n"
+        "    return any(word in text for word in FATAL)\n",
+    ),
+    "a_change_of_a_script": (
+        "a program's source",
+        "-    run(x)\n+    try:\n+        run(x)\n+    except MemoryError as error:\n+        raise RuntimeError(1) from error\n",
+    ),
+    "a_notebook": (
+        "a notebook",
+        '{\n "cells": [\n  {\n   "cell_type": "code",\n   "execution_count": null,\n   "metadata": {},\n   "outputs": [],\n'
+        '   "source": [\n    "import torch\\n",\n    "x = torch.ones(4, device=\\"cuda\\")"\n   ]\n  }\n ],\n'
+        ' "metadata": {},\n "nbformat": 4,\n "nbformat_minor": 5\n}\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("file", ["notes.txt", "job.log", "code.ipynb"])
+@pytest.mark.parametrize("name", NOT_RUN)
+def test_source_is_not_well_before_it_ran_whatever_its_name(
+    doctor: Doctor, tmp_path: Path, name: str, file: str
+) -> None:
+    what, text = NOT_RUN[name]
+    (tmp_path / file).write_text(text)
+    done = doctor.look(str(tmp_path / file))
+    assert done.exit_code == 1 and done.result["findings"][0]["label"] == "unknown", done.stdout
+    assert f"is {what}, and it was not run" in done.result["verdict"]
+    assert "vramfit doctor --gpu CARD -- " in done.result["findings"][0]["fixes"][0]["command"]
+
+
+def test_a_notebook_with_what_it_printed_was_run(doctor: Doctor, tmp_path: Path) -> None:
+    printed = '"outputs": [{"name": "stdout", "output_type": "stream", "text": ["epoch 1 loss 0.5\\n"]}]'
+    (tmp_path / "code.ipynb").write_text(NOT_RUN["a_notebook"][1].replace('"outputs": []', printed))
+    assert "it was not run" not in doctor.look(str(tmp_path / "code.ipynb")).result["verdict"]
 
 
 HEAPS = {

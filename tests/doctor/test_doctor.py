@@ -98,6 +98,21 @@ def test_standard_input_is_read_as_a_dash(doctor: Doctor) -> None:
     assert json.loads(done.stdout)["findings"][0]["label"] == "fragmentation"
 
 
+def test_a_script_from_a_pipe_was_not_run(doctor: Doctor) -> None:
+    done = subprocess.run(
+        [str(VRAMFIT), "doctor", "-", "--json", "-"],
+        input="import torch\nfor step in range(9):\n    print(torch.ones(1).item())\n",
+        capture_output=True,
+        text=True,
+        env=doctor.product.environment(),
+        timeout=60,
+    )
+    assert done.returncode == 1
+    first = json.loads(done.stdout)["findings"][0]
+    assert first["title"] == "standard input is a program's source, and it was not run"
+    assert first["fixes"][0]["command"] == "vramfit doctor --gpu CARD -- python YOUR_SCRIPT.py"
+
+
 def test_a_file_that_is_not_there_is_an_error(doctor: Doctor) -> None:
     done = doctor.look("nowhere.log")
     assert done.exit_code == 2 and "nowhere.log" in done.stderr and done.stdout == ""

@@ -283,10 +283,6 @@ WELL = {
     ),
     "it_is_normal_in_chinese": "显存会逐渐增加到18G并稳定下来，这不是内存泄漏，属于正常现象\n",
     "a_warning_that_is_none": "[W] Skipping tactic 2 due to insufficient memory.\n\nThat is harmless. It works.\n",
-    "a_condition_over_lines": (
-        "def is_ours(error):\n    return (\n        isinstance(error, RuntimeError)\n"
-        '        and "out of memory" in error.args[0]\n    )\n'
-    ),
     "praise": "With this release there is no VRAM leak anymore, thanks!\n",
     "a_daemons_error": "docker: Error response from daemon: pull access denied for trainer, it does not exist.\n",
     "a_question": "How much VRAM does it take to fine-tune the small model? Is a card with 12 GB enough?\n",
@@ -295,10 +291,6 @@ WELL = {
     "a_changelog": "v3.1\n- Fixed a memory leak in the prefetcher\n- Avoid running out of memory in the export\n",
     "a_sample_of_a_message": (
         "## Summary\nUsers see a bare word.\n\nThe message will now read\n\n    Job 7 was killed by the OOM killer\n"
-    ),
-    "source_that_handles_it": (
-        "FATAL = [\n    'CUDA out of memory',\n    'CUBLAS_STATUS_ALLOC_FAILED',\n]\n\n\ndef is_fatal(text):\n"
-        "    return any(word in text for word in FATAL)\n"
     ),
     "a_worker_with_an_exception": (
         "RuntimeError: DataLoader worker (pid 77) exited unexpectedly with exit code 1.\n"

@@ -52,7 +52,7 @@ void read_report_beside(const std::filesystem::path& path, doctor::Case& into) {
 
 Result<void> read_text(const std::filesystem::path& path, doctor::Case& into) {
   auto evidence =
-      path == "-" ? ingest::read_text_evidence(std::cin, "standard input") : ingest::read_text_evidence(path);
+      path == "-" ? ingest::read_text_evidence(std::cin, model::kStandardInput) : ingest::read_text_evidence(path);
   if (!evidence) return std::unexpected(evidence.error());
   ingest::merge_evidence(into.texts, std::move(*evidence));
   return {};

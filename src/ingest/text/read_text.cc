@@ -19,6 +19,7 @@
 #include "ingest/text/line_text.h"
 #include "ingest/text/log_prefix.h"
 #include "ingest/text/memory_trouble.h"
+#include "ingest/text/program_text.h"
 #include "ingest/text/registry.h"
 #include "ingest/text/text_input.h"
 #include "ingest/text/text_looks.h"
@@ -118,6 +119,7 @@ class TextPass {
   std::int64_t cut_lines_ = 0;
   bool latin1_ = false;
   LooksOfText looks_;
+  ProgramText program_;
   TextSample sample_;
 };
 
@@ -131,6 +133,7 @@ void TextPass::ask(std::size_t reader) {
 void TextPass::take_block(std::string_view block) {
   if (!carried_.empty() && !is_line_end(carried_.back()) && !block.empty()) look_at_joint(carried_, block);
   looks_.add(block);
+  program_.add(block);
   sample_.add(block);
   scan_block(block);
   carried_ += block.substr(block.size() - std::min(block.size(), kBefore));
@@ -230,6 +233,7 @@ model::Evidence TextPass::finish() {
     evidence_.unread["joints of lines so long that they were read in pieces"] += cut;
   }
   file.looks = looks_.judge();
+  file.program = program_.judge();
   file.sample = sample_.take();
   evidence_.facts = collect_facts(evidence_);
   return std::move(evidence_);

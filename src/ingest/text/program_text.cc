@@ -1,0 +1,240 @@
+#include "ingest/text/program_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ingest/text/cursor.h"
+
+namespace vramfit::ingest {
+namespace {
+
+constexpr std::size_t kJudgedOfProgram = 64 << 10;
+constexpr std::size_t kLongestStatement = 16 << 10;  // bytes: what is longer began in prose, with a bracket
+constexpr std::string_view kOutputOfCell = "\"output_type\"";
+
+enum class Token { kName, kNumber, kString, kKeyword, kOpen, kClose, kColon, kIs, kOther };
+
+struct Statement {
+  std::vector<Token> tokens;
+  std::string_view first;  // its first word or sign
+  bool has_in = false, has_import = false;
+  std::size_t end = 0;  // where the next one begins
+};
+
+// Words that stand between two values, or before one.
+bool is_keyword(std::string_view word) {
+  static constexpr auto kKeywords = std::to_array<std::string_view>(
+      {"and",    "as",     "assert", "async",  "await",  "break", "case",     "class", "continue", "def",
+       "del",    "elif",   "else",   "exec",   "except", "for",   "finally",  "from",  "global",   "if",
+       "import", "in",     "is",     "lambda", "match",  "not",   "nonlocal", "or",    "pass",     "print",
+       "raise",  "return", "try",    "type",   "while",  "with",  "yield"});
+  return std::ranges::find(kKeywords, word) != kKeywords.end();
+}
+
+bool is_of_name(char letter) { return is_word(letter) || (static_cast<unsigned char>(letter) & 0x80) != 0; }
+bool is_value(Token token) {
+  return token == Token::kName || token == Token::kNumber || token == Token::kString || token == Token::kClose;
+}
+
+// Reads one statement, with all lines that its brackets and strings span. Nothing where it is none of Python's: two
+// values without a sign between them, a string or a bracket that nobody closes.
+class StatementReader {
+ public:
+  StatementReader(std::string_view text, std::size_t begin) : text_(text), at_(begin), begin_(begin) {}
+
+  std::optional<Statement> read() {
+    while (at_ < text_.size() && at_ - begin_ < kLongestStatement) {
+      const char letter = text_[at_];
+      if (letter == '\n' && open_.empty()) break;
+      if (!take(letter)) return std::nullopt;
+    }
+    if (!open_.empty() || at_ - begin_ >= kLongestStatement) return std::nullopt;
+    statement_.end = std::min(at_ + 1, text_.size());
+    return std::move(statement_);
+  }
+
+ private:
+  bool take(char letter) {
+    if (is_blank(letter) || letter == '\n' || letter == '\r' || letter == '\f') {
+      ++at_;
+      return true;
+    }
+    if (letter == '\\') {
+      at_ += text_.substr(at_ + 1, 1) == "\r" ? 3 : 2;
+      return at_ > text_.size() || text_[at_ - 1] == '\n';
+    }
+    if (letter == '#') {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+      return true;
+    }
+    if (letter == '"' || letter == '\'') return take_string();
+    if (is_digit(letter) || (letter == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) return take_number();
+    if (is_of_name(letter)) return take_name();
+    return take_sign(letter);
+  }
+
+  bool put(Token token, std::string_view word) {
+    if (statement_.tokens.empty()) statement_.first = word;
+    const Token last = statement_.tokens.empty() ? Token::kOther : statement_.tokens.back();
+    const bool joins = token == Token::kString && last == Token::kString;  // "a" "b" is one
+    if (is_value(last) && (token == Token::kName || token == Token::kNumber || token == Token::kString) && !joins)
+      return false;
+    statement_.tokens.push_back(token);
+    return true;
+  }
+
+  bool take_string() {
+    const char quote = text_[at_];
+    const std::string thrice(3, quote);
+    const bool is_long = text_.substr(at_).starts_with(thrice);
+    const std::size_t begin = at_;
+    at_ += is_long ? 3 : 1;
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\\') {
+        ++at_;
+      } else if (!is_long && text_[at_] == '\n') {
+        return false;
+      } else if (is_long ? text_.substr(at_).starts_with(thrice) : text_[at_] == quote) {
+        at_ += is_long ? 3 : 1;
+        return put(Token::kString, text_.substr(begin, 1));
+      }
+    }
+    return false;
+  }
+
+  bool take_number() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size()) {
+      const bool is_sign = (text_[at_] == '-' || text_[at_] == '+') && lower(text_[at_ - 1]) == 'e' && at_ > begin;
+      if (!is_word(text_[at_]) && text_[at_] != '.' && !is_sign) break;
+      ++at_;
+    }
+    return put(Token::kNumber, text_.substr(begin, at_ - begin));
+  }
+
+  bool take_name() {
+    constexpr std::size_t kLongestPrefix = 2;  // rb"..."
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_of_name(text_[at_])) ++at_;
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    const bool is_before_string = at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'');
+    if (is_before_string && word.size() <= kLongestPrefix) return take_string();
+    statement_.has_in |= word == "in";
+    statement_.has_import |= word == "import";
+    return put(is_keyword(word) ? Token::kKeyword : Token::kName, word);
+  }
+
+  bool take_sign(char letter) {
+    const std::string_view word = text_.substr(at_, 1);
+    ++at_;
+    if (std::string_view("([{").contains(letter)) {
+      open_ += letter;
+      // A block of another language, or of a shell
+      if (letter == '{' && !statement_.tokens.empty() && is_value(statement_.tokens.back())) return false;
+      return put(Token::kOpen, word);
+    }
+    if (std::string_view(")]}").contains(letter)) {
+      const std::size_t kind = std::string_view(")]}").find(letter);
+      if (open_.empty() || open_.back() != "([{"[kind]) return false;
+      open_.pop_back();
+      return put(Token::kClose, word);
+    }
+    if (letter == '!' && text_.substr(at_, 1) != "=") return false;
+    if (!std::string_view("+-*/%@&|^~<>=!.,:;").contains(letter)) return false;
+    if (letter == ':' && open_.empty()) return put(Token::kColon, word);
+    const bool is_compared = letter == '=' && (text_.substr(at_, 1) == "=" ||
+                                               std::string_view("=!<>:").contains(at_ > 1 ? text_[at_ - 2] : ' '));
+    return put(letter == '=' && open_.empty() && !is_compared ? Token::kIs : Token::kOther, word);
+  }
+
+  std::string_view text_;
+  std::size_t at_, begin_;
+  std::string open_;  // brackets, the innermost last
+  Statement statement_;
+};
+
+enum class StatementKind { kOther, kStatement, kStructure };  // structure: what stands in no log and in no settings
+
+StatementKind judge_statement(const Statement& statement) {
+  const auto& tokens = statement.tokens;
+  const std::string_view first = statement.first;
+  const auto is = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::find(words, first) != words.end();
+  };
+  const bool has_colon = std::ranges::find(tokens, Token::kColon) != tokens.end();
+  if (is({"import", "@"})) return tokens.size() > 1 ? StatementKind::kStructure : StatementKind::kOther;
+  if (first == "from") return statement.has_import ? StatementKind::kStructure : StatementKind::kOther;
+  if (first == "for") return has_colon && statement.has_in ? StatementKind::kStructure : StatementKind::kOther;
+  if (is({"def", "class", "while", "with", "async"}))
+    return has_colon ? StatementKind::kStructure : StatementKind::kOther;
+  if (is({"if", "elif", "else", "try", "except", "finally", "case", "match"}))
+    return has_colon ? StatementKind::kStatement : StatementKind::kOther;
+  if (is_keyword(first)) return StatementKind::kStatement;
+  const auto equals = std::ranges::find(tokens, Token::kIs);
+  if (equals != tokens.end()) {
+    const bool is_target =
+        equals != tokens.begin() &&
+        std::none_of(tokens.begin(), equals,
+                     [](Token token) { return token == Token::kKeyword || token == Token::kString; }) &&
+        tokens.front() != Token::kNumber;
+    return is_target ? StatementKind::kStatement : StatementKind::kOther;
+  }
+  const bool is_call = tokens.front() == Token::kName && tokens.back() == Token::kClose && !has_colon;
+  return is_call ? StatementKind::kStatement : StatementKind::kOther;
+}
+
+// Magic of notebooks and calls of the shell there: "%matplotlib inline", "!pip install".
+bool is_magic(std::string_view line) { return line.starts_with('%') || line.starts_with('!'); }
+
+bool is_python(std::string_view text, bool is_whole) {
+  constexpr std::int64_t kFewest = 2, kMostLost = 20;
+  constexpr std::int64_t kOfThese = 50;  // for each line that was not understood: a release may have new words
+  std::int64_t statements = 0, structures = 0, others = 0, lost = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t line_end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = trim(text.substr(at, line_end - at));
+    if (line.empty() || line.starts_with('#') || is_magic(line)) {
+      at = line_end + 1;
+      continue;
+    }
+    const auto statement = StatementReader(text, at).read();
+    if (!statement || statement->tokens.empty()) {
+      const bool is_cut = !is_whole && text.size() - at < kLongestStatement;
+      if (is_cut) break;  // it goes on behind what is judged
+      if (++lost > kMostLost) return false;
+      at = line_end + 1;
+      continue;
+    }
+    at = statement->end;
+    const StatementKind kind = judge_statement(*statement);
+    statements += kind == StatementKind::kOther ? 0 : 1;
+    structures += kind == StatementKind::kStructure ? 1 : 0;
+    // A text of its own tells what the code is for.
+    const bool is_docstring = std::ranges::all_of(statement->tokens, [](Token one) { return one == Token::kString; });
+    others += kind == StatementKind::kOther && !is_docstring ? 1 : 0;
+  }
+  return structures > 0 && statements >= kFewest && lost * kOfThese <= statements && others * 2 <= statements;
+}
+
+}  // namespace
+
+void ProgramText::add(std::string_view block) {
+  const std::string joint = joint_ + std::string(block.substr(0, kOutputOfCell.size()));
+  has_output_ = has_output_ || block.contains(kOutputOfCell) || joint.contains(kOutputOfCell);
+  joint_ = block.substr(block.size() - std::min(block.size(), kOutputOfCell.size()));
+  const std::size_t room = kJudgedOfProgram - first_.size();
+  is_whole_ = is_whole_ && block.size() <= room;
+  first_ += block.substr(0, room);
+}
+
+model::ProgramIn ProgramText::judge() const {
+  const std::string_view text = trim(first_);
+  if (text.starts_with('{') && text.contains("\"cells\"") && text.contains("\"cell_type\""))
+    return has_output_ ? model::ProgramIn::kNone : model::ProgramIn::kNotebook;
+  return is_python(first_, is_whole_) ? model::ProgramIn::kPython : model::ProgramIn::kNone;
+}
+
+}  // namespace vramfit::ingest
