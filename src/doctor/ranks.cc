@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
-#include "base/parse_number.h"
+#include "doctor/launcher_lines.h"
 
 namespace vramfit::doctor {
 
@@ -73,39 +71,37 @@ bool run_shares_card(const Scene& scene) {
   return false;
 }
 
-// "--nproc_per_node=1", "nproc-per-node 1": one process is no job of several.
-bool asks_for_one(std::string_view line) {
-  for (const std::string_view name : {"nproc_per_node", "nproc-per-node", "num_processes"}) {
-    const std::size_t at = line.find(name);
-    if (at == std::string_view::npos) continue;
-    std::string_view rest = line.substr(at + name.size());
-    rest.remove_prefix(std::min(rest.find_first_not_of(" =:"), rest.size()));
-    return base::parse_number<int>(rest.substr(0, rest.find_first_not_of("0123456789"))) == 1;
-  }
-  return false;
-}
-
-// The words of what starts several processes of one job. Lightning names a LOCAL_RANK of a single one too.
-bool is_of_launcher(std::string_view line) {
-  static constexpr auto kWords =
-      std::to_array<std::string_view>({"torchrun", "torch.distributed.run", "torch.distributed.launch",
-                                       "torch.distributed.elastic", "torch/distributed/", "accelerate launch",
-                                       "childfailederror", "local_rank", "nproc_per_node", "nproc-per-node"});
-  return !line.contains("cuda_visible_devices") && !asks_for_one(line) &&
-         std::ranges::any_of(kWords, [&](std::string_view word) { return line.contains(word); });
+const model::TextFile* file_of_failure(const Scene& scene) {
+  const auto file = std::ranges::find(scene.texts.files, scene.oom->at.file, &model::TextFile::name);
+  return file == scene.texts.files.end() ? nullptr : &*file;
 }
 
 std::optional<model::SourceLine> find_launcher(const Scene& scene) {
   if (!scene.texts.launch_failures.empty()) return scene.texts.launch_failures.front().at;
-  for (const model::TextFile& file : scene.texts.files) {
-    if (file.name != scene.oom->at.file) continue;
-    std::string_view left = file.sample;
-    while (!left.empty()) {
-      const std::size_t end = std::min(left.find('\n'), left.size());
-      const std::string_view line = left.substr(0, end);
-      if (is_of_launcher(lowered(line))) return model::SourceLine{file.name, 0, std::string(line)};
-      left.remove_prefix(std::min(end + 1, left.size()));
-    }
+  const model::TextFile* file = file_of_failure(scene);
+  return file == nullptr ? std::nullopt : find_launcher_line(*file);
+}
+
+bool may_be(const Size& one, const Size& other) { return may_reach(one, other) && may_reach(other, one); }
+
+// Whether the first message names a process that the second does not, and that is as large as the second's own.
+bool names_process_of(const OomMessage& one, const OomMessage& other) {
+  return std::ranges::any_of(one.processes, [&](const model::OomProcess& process) {
+    return may_be(process.bytes, other.arithmetic.own_process) &&
+           std::ranges::find(other.processes, process.pid, &model::OomProcess::pid) == other.processes.end();
+  });
+}
+
+// Two failures of one text on one card, each of which names the other's process among those beside it: both are of what
+// the text is of, whoever started them. A process that fails twice names the same others twice.
+std::optional<SharedCard> look_at_each_other(const Scene& scene) {
+  if (scene.oom == nullptr) return std::nullopt;
+  for (const OomMessage* other : scene.ooms) {
+    if (other->gpu != scene.oom->gpu || other->at.file != scene.oom->at.file) continue;
+    if (!names_process_of(*scene.oom, *other) || !names_process_of(*other, *scene.oom)) continue;
+    return SharedCard{0.93, other->at, "another process of this job failed on the same card",
+                      fmt::format("each of the two messages names the other's process: of {} and {}",
+                                  show(scene.terms.own_process), show(other->arithmetic.own_process))};
   }
   return std::nullopt;
 }
@@ -128,6 +124,7 @@ std::int64_t count_alike(const Scene& scene) {
 // that chooses none works on the first.
 std::optional<SharedCard> look_at_launcher(const Scene& scene) {
   constexpr std::int64_t kSeveral = 2;
+  constexpr const char* kSays = "this is a job of several ranks, each of which was to have a card";
   if (scene.oom == nullptr || !scene.terms.total || scene.oom->gpu.value_or(0) != 0 || scene.at.data_worker)
     return std::nullopt;
   const Size others = scene.terms.others ? scene.terms.others : scene.terms.outside;
@@ -142,21 +139,29 @@ std::optional<SharedCard> look_at_launcher(const Scene& scene) {
   auto launcher = find_launcher(scene);
   if (!launcher) return std::nullopt;
   if (alike > 0) {
-    return SharedCard{alike >= kSeveral ? 0.93 : 0.75, std::move(launcher),
+    return SharedCard{alike >= kSeveral ? 0.93 : 0.75, std::move(launcher), kSays,
                       fmt::format("{} other process{} on GPU 0 {} of about this one's size, and none is much larger",
                                   alike, alike == 1 ? "" : "es", alike == 1 ? "is" : "are")};
   }
   return SharedCard{
-      0.82, std::move(launcher),
+      0.82, std::move(launcher), kSays,
       fmt::format("{} failures on GPU 0, and {} of it are outside of the one that failed", failures, show(others))};
+}
+
+std::optional<SharedCard> look_everywhere(const Scene& scene) {
+  if (messages_share_card(scene) || table_shows_ranks_on_card(scene) || run_shares_card(scene))
+    return SharedCard{.confidence = scene.oom != nullptr || scene.run_failed_for_memory() ? 0.93 : 0.7};
+  if (auto shared = look_at_each_other(scene)) return shared;
+  return look_at_launcher(scene);
 }
 
 }  // namespace
 
 std::optional<SharedCard> find_shared_card(const Scene& scene) {
-  if (messages_share_card(scene) || table_shows_ranks_on_card(scene) || run_shares_card(scene))
-    return SharedCard{scene.oom != nullptr || scene.run_failed_for_memory() ? 0.93 : 0.7, std::nullopt, ""};
-  return look_at_launcher(scene);
+  auto shared = look_everywhere(scene);
+  const model::TextFile* file = shared && scene.oom != nullptr ? file_of_failure(scene) : nullptr;
+  if (file != nullptr) shared->by_slurm = is_started_by_slurm(*file);
+  return shared;
 }
 
 bool ranks_share_card(const Scene& scene) { return find_shared_card(scene).has_value(); }

@@ -12,8 +12,12 @@ namespace vramfit::doctor {
 
 struct SharedCard {
   double confidence = 0;
-  std::optional<model::SourceLine> launcher;  // by which it is known to be a job of several ranks
-  std::string shown_by;                       // beside that; empty: ranks say so themselves, a table or the run
+  // The line by which it is known to be a job of several ranks, and what it says; none: ranks say so themselves, a
+  // table or the run.
+  std::optional<model::SourceLine> sign;
+  std::string says;
+  std::string shown_by;   // beside that, by the message
+  bool by_slurm = false;  // which knows no LOCAL_RANK
 };
 
 std::optional<SharedCard> find_shared_card(const Scene& scene);

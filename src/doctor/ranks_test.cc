@@ -69,6 +69,53 @@ TEST(Ranks, of_a_launchers_job_that_print_no_rank_are_not_somebody_elses) {
   }
 }
 
+TEST(Ranks, that_slurm_or_mpi_started_are_known_by_what_counts_them) {
+  const char* const kStarted[] = {"SLURM_PROCID=3",
+                                  "SLURM_NTASKS: 4",
+                                  "#SBATCH --ntasks-per-node=4",
+                                  "+ srun -N 1 -n 4 python train.py",
+                                  "mpirun -np 2 python train.py",
+                                  "Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/4",
+                                  "hello from rank 0 of 4",
+                                  "world_size: 4",
+                                  "srun: error: node1: task 2: Exited with exit code 1",
+                                  "0: loading\n1: loading\n0: step 1\n1: step 1"};
+  for (const char* words : kStarted) {
+    const model::Diagnosis diagnosis = diagnose(rank_case(words, {5.8, 5.8, 5.9}));
+    EXPECT_EQ(diagnosis.findings.front().label, "wrong_device") << words;
+    EXPECT_GE(diagnosis.findings.front().confidence, 0.8) << words;
+    EXPECT_FALSE(advises_to_kill(diagnosis)) << words;
+  }
+}
+
+TEST(Ranks, of_slurm_are_told_its_own_variable) {
+  const auto told = [](const std::string& words) {
+    const model::Diagnosis diagnosis = diagnose(rank_case(words, {5.8, 5.8}));
+    std::string commands;
+    for (const model::Fix& fix : diagnosis.findings.front().fixes) commands += fix.command + "\n";
+    return commands;
+  };
+  EXPECT_TRUE(told("SLURM_PROCID=1").contains("SLURM_LOCALID"));
+  EXPECT_TRUE(told("SLURM_PROCID=1").contains("--gpus-per-task=1"));
+  EXPECT_TRUE(told("torchrun --nproc_per_node=3 train.py").contains("\"LOCAL_RANK\""));
+}
+
+TEST(Ranks, whose_messages_name_each_other_need_no_launcher) {
+  Case given = rank_case("python train.py", {17.4});
+  model::OomMessage second = given.texts.ooms[0];
+  second.at.line = 20;
+  second.arithmetic.own_process = gib(17.4);
+  second.processes = {{4200, gib(5.9)}};
+  given.texts.ooms.push_back(second);
+  const model::Diagnosis diagnosis = diagnose(given);
+  EXPECT_EQ(diagnosis.findings.front().label, "wrong_device");
+  EXPECT_FALSE(advises_to_kill(diagnosis));
+  // The same process, that failed again beside the same stranger
+  given.texts.ooms[1] = given.texts.ooms[0];
+  given.texts.ooms[1].at.line = 20;
+  EXPECT_EQ(diagnose(given).findings.front().label, "other_process");
+}
+
 TEST(Ranks, are_not_supposed_without_a_launcher_or_beside_a_larger_process) {
   const auto is_others = [](const Case& given) {
     const model::Diagnosis diagnosis = diagnose(given);
@@ -77,6 +124,11 @@ TEST(Ranks, are_not_supposed_without_a_launcher_or_beside_a_larger_process) {
   EXPECT_TRUE(is_others(rank_case("python train.py", {5.8, 5.8, 5.9})));
   EXPECT_TRUE(is_others(rank_case("torchrun --nproc_per_node=1 train.py", {5.8, 5.8, 5.9})));
   EXPECT_TRUE(is_others(rank_case("LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0]", {5.8, 5.8, 5.9})));
+  for (const char* words :
+       {"srun python train.py", "SLURM_NTASKS=1", "SLURM_PROCID=0", "srun: error: node1: task 0: Exited", "MEMBER: 1/1",
+        "world_size=1", "1: prepare\n2: train\n3: test"}) {
+    EXPECT_TRUE(is_others(rank_case(words, {5.8, 5.8, 5.9}))) << words;
+  }
   EXPECT_TRUE(is_others(rank_case("torchrun --nproc_per_node=4 train.py", {17.5})));
   EXPECT_TRUE(is_others(rank_case("torchrun --nproc_per_node=4 train.py", {})));
 }

@@ -37,12 +37,14 @@ void look_at_ranks(const Scene& scene, Draft& draft) {
                               *scene.oom->speaker.rank, scene.oom->gpu.value_or(0),
                               show(scene.terms.others ? scene.terms.others : scene.terms.outside)));
   }
-  if (shared->launcher) {
-    draft.because(*shared->launcher, "this is a job of several ranks, each of which was to have a card");
+  if (shared->sign) {
+    draft.because(*shared->sign, shared->says);
     draft.because(scene.oom_line(), shared->shown_by);
-    draft.confirm(
-        "nvidia-smi at the same time: the ranks of this job are the children of its launcher (ps -ef "
-        "--forest); what is left of an earlier run has another parent");
+    draft.confirm(shared->by_slurm
+                      ? "scontrol listpids on that node has the processes of this job's tasks, and not what is left of "
+                        "an earlier run"
+                      : "nvidia-smi at the same time: the ranks of this job are the children of its launcher (ps -ef "
+                        "--forest); what is left of an earlier run has another parent");
   }
   for (const model::ContextOnCard& context : scene.runtime().contexts) {
     if (context.world_size < 2 || context.peak_allocated <= model::Bytes::mib(64)) continue;
@@ -106,8 +108,15 @@ void find_wrong_device(const Scene& scene, Draft& draft) {
   if (draft.is_empty()) return;
   draft.fix({"Choose the card before Python starts", "CUDA_VISIBLE_DEVICES=1 python train.py", std::nullopt, "none",
              Applicability::kFillIn});
-  draft.fix({"In each rank, before anything touches the card", "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+  const auto shared = find_shared_card(scene);
+  const bool by_slurm = shared && shared->by_slurm;
+  draft.fix({"In each rank, before anything touches the card",
+             fmt::format("torch.cuda.set_device(int(os.environ[\"{}\"]))", by_slurm ? "SLURM_LOCALID" : "LOCAL_RANK"),
              std::nullopt, "none", Applicability::kMayBeWrong});
+  if (by_slurm) {
+    draft.fix({"Or let Slurm give each task a card of its own, which is then cuda:0 in it",
+               "srun --gpus-per-task=1 python train.py", std::nullopt, "none", Applicability::kFillIn});
+  }
 }
 
 }  // namespace
