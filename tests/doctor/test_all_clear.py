@@ -230,6 +230,12 @@ NOT_RUN = {
         "import torch\n\nlosses = []\nfor step in range(1000):\n    loss = torch.randn(8, device='cuda').mean()\n"
         "    losses.append(loss)\n    print(f'step {step} loss {loss.item():.3f}')\n",
     ),
+    "a_script_with_texts_for_its_users": (
+        "a program's source",
+        '"""Trains.\n\nThe memory of the card goes up with each epoch, until it is killed: all predictions are kept on the GPU\n'
+        'until the end of the validation, and a rare long sample needs more.\n"""\n'
+        "import torch\n\nx = torch.ones(4, device='cuda')\nfor step in range(9):\n    print(x.sum().item())\n",
+    ),
     "a_script_that_handles_errors": (
         "a program's source",
         "import torch\ntry:\n    y = x.cuda()\nexcept RuntimeError as error:\n    raise MemoryError(1) from error\n",

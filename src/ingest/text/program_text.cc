@@ -12,7 +12,6 @@ namespace vramfit::ingest {
 namespace {
 
 constexpr std::size_t kJudgedOfProgram = 64 << 10;
-constexpr std::size_t kLongestStatement = 16 << 10;  // bytes: what is longer began in prose, with a bracket
 constexpr std::string_view kOutputOfCell = "\"output_type\"";
 
 enum class Token { kName, kNumber, kString, kKeyword, kOpen, kClose, kColon, kIs, kOther };
@@ -43,18 +42,22 @@ bool is_value(Token token) {
 // values without a sign between them, a string or a bracket that nobody closes.
 class StatementReader {
  public:
-  StatementReader(std::string_view text, std::size_t begin) : text_(text), at_(begin), begin_(begin) {}
+  StatementReader(std::string_view text, std::size_t begin) : text_(text), at_(begin) {}
 
   std::optional<Statement> read() {
-    while (at_ < text_.size() && at_ - begin_ < kLongestStatement) {
+    while (at_ < text_.size()) {
       const char letter = text_[at_];
       if (letter == '\n' && open_.empty()) break;
       if (!take(letter)) return std::nullopt;
     }
-    if (!open_.empty() || at_ - begin_ >= kLongestStatement) return std::nullopt;
+    goes_on_ = !open_.empty();
+    if (goes_on_) return std::nullopt;
     statement_.end = std::min(at_ + 1, text_.size());
     return std::move(statement_);
   }
+
+  // Whether the text ended within a bracket or a string of several lines.
+  bool goes_on() const { return goes_on_; }
 
  private:
   bool take(char letter) {
@@ -102,6 +105,7 @@ class StatementReader {
         return put(Token::kString, text_.substr(begin, 1));
       }
     }
+    goes_on_ = is_long;
     return false;
   }
 
@@ -151,9 +155,10 @@ class StatementReader {
   }
 
   std::string_view text_;
-  std::size_t at_, begin_;
+  std::size_t at_;
   std::string open_;  // brackets, the innermost last
   Statement statement_;
+  bool goes_on_ = false;
 };
 
 enum class StatementKind { kOther, kStatement, kStructure };  // structure: what stands in no log and in no settings
@@ -200,10 +205,10 @@ bool is_python(std::string_view text, bool is_whole) {
       at = line_end + 1;
       continue;
     }
-    const auto statement = StatementReader(text, at).read();
+    StatementReader reader(text, at);
+    const auto statement = reader.read();
+    if (!is_whole && reader.goes_on()) break;  // behind what is judged
     if (!statement || statement->tokens.empty()) {
-      const bool is_cut = !is_whole && text.size() - at < kLongestStatement;
-      if (is_cut) break;  // it goes on behind what is judged
       if (++lost > kMostLost) return false;
       at = line_end + 1;
       continue;

@@ -214,6 +214,16 @@ void sort_by_line(std::vector<Entry>& entries) {
   std::ranges::stable_sort(entries, {}, [](const Entry& entry) { return entry.at.line; });
 }
 
+// Comments of a program and its texts for users tell of nobody's failure.
+void forget_what_was_told(model::Evidence& evidence) {
+  evidence.told.clear();
+  std::erase_if(evidence.remarks, [](const model::Remarkable& remark) { return model::is_told(remark.kind); });
+  model::TextFile& file = evidence.files.back();
+  file.has_prose = false;
+  file.not_understood.reset();
+  file.not_understood_of_writer.reset();
+}
+
 model::Evidence TextPass::finish() {
   input_.finish();
   for (const auto& reader : readers_) reader->finish(sink_);
@@ -234,6 +244,7 @@ model::Evidence TextPass::finish() {
   }
   file.looks = looks_.judge();
   file.program = program_.judge();
+  if (file.program != model::ProgramIn::kNone) forget_what_was_told(evidence_);
   file.sample = sample_.take();
   evidence_.facts = collect_facts(evidence_);
   return std::move(evidence_);
