@@ -1,6 +1,7 @@
 #include "tui/watch_draw.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "tui/watch_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
