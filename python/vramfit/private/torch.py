@@ -119,6 +119,9 @@ without_modes = Name(
     nullcontext,
 )
 
+fuse_scripts = Name(
+    "torch._C:_jit_set_texpr_fuser_enabled", "values of networks that TorchScript fuses are unknown", nothing
+)
 dispatch_mode = Name("torch.utils._python_dispatch:TorchDispatchMode", "values are not followed, nor operators watched")
 dispatch_depth = Name("torch._C:_len_torch_dispatch_stack", "modes of the script's are not seen", int)
 mode_at = Name("torch._C:_get_dispatch_stack_at", "random fills on the host are made at once where values are followed")

@@ -140,10 +140,12 @@ def _hide_from_operators(mode: Any) -> None:
 
 def _stay_out_of_traces() -> None:
     """The tracer of TorchScript loses sight of what a dispatch mode hands on, though it be what PyTorch itself made.
-    A trace and its check are of no step of the script's: their values may be unknown."""
+    A trace and its check are of no step of the script's: their values may be unknown. What it fuses are kernels of the
+    card, which no CPU can run."""
     jit = sys.modules["torch.jit"]
     for name in ("trace", "trace_module"):
         setattr(jit, name, _without_modes(getattr(jit, name)))
+    of_torch.fuse_scripts.get()(False)
 
 
 def _without_modes(original: Callable[..., Any]) -> Callable[..., Any]:
