@@ -10,9 +10,9 @@ import atexit
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import forwards
+from vramfit.apply import foreign_forwards, forwards
 from vramfit.apply.named_modules import NamedModules
-from vramfit.apply.run_again import run_again_in_backward
+from vramfit.apply.run_again import SCRIPTED, run_again_in_backward
 from vramfit.base import events, notes, process
 from vramfit.contract import notes as said
 from vramfit.contract import plans
@@ -27,6 +27,9 @@ def _run_again(module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
 
     if not (module.training and torch.is_grad_enabled()):
         return forward(*args, **kwargs)
+    if _state.text:  # only now: a module that is found may never be called, or be called for a trace alone
+        apply.applied(ID, _state.text)
+        _state.text = ""
     output, state = run_again_in_backward(ID, module, forward, args, kwargs, _state.keeps_products)
     if state.has_changed:
         _state.changing.add(type(module).__name__)
@@ -53,6 +56,7 @@ class _State:
 
     def __init__(self) -> None:
         self.keeps_products = False
+        self.text = ""  # what is to be said once one of them runs
         self.changing: set[str] = set()
 
 
@@ -75,6 +79,9 @@ class Checkpoint:
         if type(module).__name__ == "OptimizedModule":
             apply.refused(ID, "the model is compiled: checkpoint its blocks in the script, before torch.compile")
             return
+        if any(foreign_forwards.kind_of(block) == "scripted" for block in found.values()):
+            apply.refused(ID, SCRIPTED)
+            return
         for block in found.values():
             forwards.replace(block, _run_again)
         _tell_hooks(found)
@@ -83,7 +90,7 @@ class Checkpoint:
             config.use_cache = False  # a cache filled twice would be wrong; transformers does the same
         names = self.named.names
         but = " but for their products" if _state.keeps_products else ""
-        apply.applied(ID, f"{len(names)} modules run again in backward{but}: {', '.join(names[:8])}")
+        _state.text = f"{len(names)} modules run again in backward{but}: {', '.join(names[:8])}"
 
 
 def install(torch: Any, options: plans.Checkpoint) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from vramfit.private import torch as of_torch
 
-Kind = Literal["", "compiled", "sharded"]
+Kind = Literal["", "compiled", "sharded", "scripted"]
 # FSDP 1 wraps modules in a class; `fully_shard` gives those it shards another one, with this base.
 _SHARDED = ("FullyShardedDataParallel", "FSDPModule")
 _ENGINE = "DeepSpeedEngine"  # and its kinds: of pipelines, of hybrids
@@ -22,6 +22,11 @@ def is_engine(module: Any) -> bool:
     return any(base.__name__ == _ENGINE for base in type(module).__mro__)
 
 
+def is_scripted(module: Any) -> bool:
+    """Whether torch.jit.trace or torch.jit.script made it: the modules in it are called by no Python."""
+    return any(base.__name__ == "ScriptModule" for base in type(module).__mro__)
+
+
 def parts_of_engine(module: Any) -> int:
     """How many backward passes make up a step of it."""
     asked = getattr(module, "gradient_accumulation_steps", None)
@@ -35,4 +40,4 @@ def kind_of(module: Any) -> Kind:
             return "compiled"
         if is_sharded(part):
             return "sharded"
-    return ""
+    return "scripted" if any(map(is_scripted, module.modules())) else ""

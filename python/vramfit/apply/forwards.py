@@ -13,6 +13,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
+from vramfit.apply import foreign_forwards
 from vramfit.base import process
 from vramfit.private import torch as of_torch
 
@@ -49,7 +52,9 @@ def replace(module: Any, way: Way, is_copy: IsCopy | None = None) -> None:
     """
     if is_copy is not None:
         _state.of_copies[type(module)] = is_copy, way
-    if "forward" in vars(module):  # a library has put its own there: accelerate, peft
+    # A library has put its own there: accelerate, peft. TorchScript finds its forward in the compiled module, once, and
+    # copies and saves that alone.
+    if "forward" in vars(module) or foreign_forwards.is_scripted(module):
         _replace_own(module, way)
         return
     owner = next(kind for kind in type(module).__mro__ if "forward" in vars(kind))
@@ -69,15 +74,17 @@ def _replace_own(module: Any, way: Way) -> None:
 
     @functools.wraps(own)
     def forward(*args: Any, **kwargs: Any) -> Any:
-        return way(module, own, *args, **kwargs)
+        return own(*args, **kwargs) if torch.jit.is_tracing() else way(module, own, *args, **kwargs)
 
-    module.forward = forward
+    vars(module)["forward"] = forward  # TorchScript takes no function for an attribute of the module that it compiled
 
 
 def _asking(owner: type, original: Any) -> Any:
     @functools.wraps(original)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         call = functools.partial(original, self)
+        if torch.jit.is_tracing():  # of the module as it is
+            return call(*args, **kwargs)
         if self not in _state.ways and type(self) in _state.of_copies:
             is_copy, copied = _state.of_copies[type(self)]
             if not _running.calls and is_copy(self):

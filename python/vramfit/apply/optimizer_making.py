@@ -9,7 +9,7 @@ from typing import Any
 
 from vramfit.observe import scopes
 
-_SHARING = ("FullyShardedDataParallel", "DistributedDataParallel", "DeepSpeedEngine", "FSDPModule")
+_SHARING = ("FullyShardedDataParallel", "DistributedDataParallel", "DeepSpeedEngine", "FSDPModule", "ScriptModule")
 
 
 def models_of(torch: Any, wanted: set[int]) -> tuple[list[Any], list[Any]]:
@@ -27,7 +27,8 @@ def _numbers(parameter: Any) -> int:
 
 
 def sharing_in(models: list[Any]) -> str:
-    """The class that shares the parameters of these models among processes, and knows them all; empty for none."""
+    """The class that shares the parameters of these models among processes, or compiled them (TorchScript), and knows
+    them all; empty for none."""
     for module in (part for model in models for part in model.modules()):
         for kind in type(module).__mro__:
             if kind.__name__ in _SHARING:

@@ -19,6 +19,7 @@ from vramfit.apply.forward_state import ForwardState
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 
+SCRIPTED = "TorchScript runs the network: its forward can't be stopped where a second run has all that is needed"
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import nullcontext
+from types import MappingProxyType
 from typing import Any
 
 from vramfit import apply
@@ -36,7 +37,7 @@ from vramfit.apply.parts_of_batch import (
     of_a_part,
     samples_in,
 )
-from vramfit.apply.run_again import run_again_in_backward
+from vramfit.apply.run_again import SCRIPTED, run_again_in_backward
 from vramfit.base import events, notes, process
 from vramfit.base.split_sizes import sizes_of_parts
 from vramfit.contract import notes as said
@@ -45,6 +46,7 @@ from vramfit.private import torch as of_torch
 from vramfit.steer import errors
 
 ID = "split_forward"
+_OBSTACLES = MappingProxyType({**OBSTACLES, "scripted": SCRIPTED})
 _DEPTH = 2  # of modules within a network that a script may call by themselves: a GAN's two, those of a LightningModule
 
 
@@ -76,7 +78,7 @@ class SplitForward:
         if module in self._entered:
             return
         self._entered.add(module)
-        if why := OBSTACLES.get(foreign_forwards.kind_of(module)):
+        if why := _OBSTACLES.get(foreign_forwards.kind_of(module)):
             apply.refused(ID, why)
 
     def _in_parts(self, module: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
