@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from vramfit.apply import forwards
+from vramfit.apply import forwards, output_trees
 from vramfit.base import process
 from vramfit.private import torch as of_torch
 
@@ -140,7 +140,7 @@ class Outputs:
         self.has_means = False
 
     def add(self, output: Any) -> None:
-        leaves, shape = of_torch.flatten_tree.get()(output)
+        leaves, shape = output_trees.flatten(output)
         if self._parts and (shape != self._shape or len(leaves) != len(self._joined)):
             raise NotInParts("the network returns something else for one part of a batch than for another")
         size = self._sizes[self._parts]
@@ -155,16 +155,26 @@ class Outputs:
                 joined.add(leaf)
             else:
                 self._end_at(leaf)
+        if not self._parts and any(type(leaf) is int and leaf == size for leaf in leaves):
+            self._make_uneven()
         self._shape = shape
         self._parts += 1
 
+    def _make_uneven(self) -> None:
+        """A number may be that of a part's samples: the next part is made shorter by one, and is what tells."""
+        if len(set(self._sizes)) == 1 and len(self._sizes) > 1 and self._sizes[1] > 1:
+            self._sizes[1] -= 1
+            self._sizes.append(1)
+
     def whole(self) -> Any:
         joined = [self._of_numbers(one) if isinstance(one, list) else one.whole() for one in self._joined]
-        return of_torch.unflatten_tree.get()(joined, self._shape)
+        return output_trees.unflatten(joined, self._shape)
 
     def _of_numbers(self, leaves: list[Any]) -> Any:
         first = leaves[0]
         if not isinstance(first, self._torch.Tensor):
+            if type(first) is int and (samples := self._samples(leaves)):
+                return samples
             if first is None or (isinstance(first, (bool, int, float, str)) and all(one == first for one in leaves)):
                 return first
             raise NotInParts(f"the network returns a {type(first).__name__}, of which no parts can be put together")
@@ -173,6 +183,17 @@ class Outputs:
         self.has_means = True
         shares = [size / sum(self._sizes) for size in self._sizes]
         return sum(leaf * share for leaf, share in zip(leaves, shares))
+
+    def _samples(self, numbers: list[int]) -> int:
+        """The whole batch's number of samples, or so many times that, where these are those of its parts; 0: not."""
+        sizes, first = self._sizes, numbers[0]
+        if not first or any(number * sizes[0] != first * size for number, size in zip(numbers, sizes)):
+            return 0
+        if len(set(sizes)) == 1 and first != sizes[0]:
+            return 0
+        if len(set(sizes)) == 1:
+            raise NotInParts(f"the network returns {first}, which may be the number of its samples or not")
+        return first * sum(sizes) // sizes[0]
 
     def _end_at(self, leaf: Any) -> None:
         shape = "x".join(map(str, leaf.shape)) or "a single number"

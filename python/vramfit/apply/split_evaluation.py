@@ -17,7 +17,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import foreign_forwards, forwards
+from vramfit.apply import foreign_forwards, forwards, output_trees
 from vramfit.apply.parts_of_batch import (
     OBSTACLES,
     OF_RANKS,
@@ -33,8 +33,9 @@ from vramfit.apply.parts_of_batch import (
     of_a_part,
     samples_in,
 )
-from vramfit.base import process
+from vramfit.base import notes, process
 from vramfit.base.split_sizes import sizes_of_parts
+from vramfit.contract import notes as said
 from vramfit.contract import plans
 from vramfit.observe import batch_norms, phases
 from vramfit.private import torch as of_torch
@@ -98,39 +99,51 @@ class SplitEvaluation:
         before = {which: one for _, which, one in kept_tensors(module)} if is_first else {}
         outputs = Outputs(self._torch, sizes)
         buffers = _writes_to_buffers(module) if is_first else []
-        among_others: list[Any] | None = None
+        known: list[Any] | None = None
         for number, (part_args, part_kwargs) in enumerate(arguments_of_parts(leaves, shape, batch, sizes)):
             with sequences.next_part() if sequences else nullcontext():
                 output = _compute(module, forward, part_args, part_kwargs, is_first)
             outputs.add(output)
+            if is_first and number == (sizes[0] == 1) and apply.has_values():
+                known = self._sample_of(output, sizes[0] - 1)
             if is_first and number == 0:
                 check_left(module, before)
                 if buffers != _writes_to_buffers(module):
                     raise NotInParts(f"{type(module).__name__} writes to its buffers in this evaluation")
-                if sizes[0] > 1 and apply.has_values():
-                    among_others = self._last_of(output, sizes[0])
         whole = outputs.whole()
         if outputs.has_means:
             raise NotInParts(f"{type(module).__name__} returns a number for its batch")
-        if among_others is not None:
-            last = arguments_of_parts(leaves, shape, batch, [sizes[0] - 1, 1], from_part=1)
-            last_args, last_kwargs = next(last)
-            self._check_alone(among_others, _compute(module, forward, last_args, last_kwargs, is_first), module)
+        if known is not None:
+            compared, from_part = ([2], 0) if sizes[0] == 1 else ([sizes[0] - 1, 1], 1)
+            given = next(arguments_of_parts(leaves, shape, batch, compared, from_part))
+            self._compare(known, module, forward, given, is_alone=sizes[0] > 1)
         self._looked_at.add(module)
         apply.applied(ID, f"{type(module).__name__} evaluates its batch of {batch} in {len(sizes)} parts")
         return whole
 
     def _numbers_in(self, output: Any) -> list[Any]:
-        leaves = of_torch.flatten_tree.get()(output)[0]
+        leaves = output_trees.flatten(output)[0]
         return [one for one in leaves if isinstance(one, self._torch.Tensor) and one.is_floating_point() and one.dim()]
 
-    def _last_of(self, output: Any, size: int) -> list[Any]:
-        return [one[size - 1 : size].clone() for one in self._numbers_in(output)]
+    def _sample_of(self, output: Any, place: int) -> list[Any]:
+        return [one[place : place + 1].clone() for one in self._numbers_in(output)]
 
-    def _check_alone(self, among_others: list[Any], alone: Any, module: Any) -> None:
-        """The last sample of the first part by itself comes to what it came to among the others: with statistics over a
-        batch, with places in it or by chance it would not."""
-        for one, expected in zip(self._numbers_in(alone), among_others):
+    def _compare(self, known: list[Any], module: Any, forward: Any, given: Any, is_alone: bool) -> None:
+        """The last sample of the first part by itself (`is_alone`) comes to what it came to among the others: with
+        statistics over a batch, with places in it or by chance it would not. Where parts have a sample each, the
+        second one is worked out once more, behind the first.
+
+        `known`: numbers of that sample as a part put them out. `given`: what the network gets for the comparison."""
+        args, kwargs = given
+        try:
+            output = _compute(module, forward, args, kwargs, True)
+        except Exception as error:
+            if is_alone or not errors.is_oom(error):
+                raise
+            text = f"what {type(module).__name__} makes of a sample was not compared: two at once do not fit"
+            notes.note(said.PlanEffect(id=ID, text=text, what="other"))
+            return
+        for one, expected in zip(self._sample_of(output, 0 if is_alone else 1), known):
             if one.shape == expected.shape and one.numel() == 0:
                 continue
             is_coarse = one.element_size() < _SINGLE or self._torch.is_autocast_enabled()
