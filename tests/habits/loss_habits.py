@@ -161,6 +161,13 @@ LOSS_HABITS = [
         ),
     ),
     Habit(
+        "cross entropy of a network that is cut out",
+        change_loop(
+            loader="loader = DataLoader(classes, batch_size=8)",
+            loss="loss = F.cross_entropy(F.normalize(model[:3](x)) @ F.normalize(model[3].weight).T, y)",
+        ),
+    ),
+    Habit(
         "class weights",
         change_loop(
             loader="loader = DataLoader(classes, batch_size=8)",

@@ -286,6 +286,7 @@ EXACT = [
     ("micro_batch", "a sum divided by the batch's size"),
     ("micro_batch", "a sum divided by the batch's size, a smaller last batch"),
     ("micro_batch", "a sum divided by its numbers"),
+    ("micro_batch", "cross entropy of a network that is cut out"),
     ("micro_batch", "each divided by the batch's size, and summed"),
     ("micro_batch", "a mean over samples, summed"),
     ("micro_batch", "a sum over samples, its mean"),

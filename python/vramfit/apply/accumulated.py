@@ -3,18 +3,43 @@ weights of a script that accumulates over batches of its own."""
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
+from vramfit.base import process
 from vramfit.observe import scopes
 from vramfit.private import torch as of_torch
 
 
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+_state = process.own(_State)
+
+
+def learn_optimizer(optimizer: Any) -> None:
+    """What it trains may belong to no root that lasts: `model[:3](x)` calls a network that is made for that call."""
+    _state.optimizers.add(optimizer)
+
+
+def _parameters_of_roots() -> list[Any]:
+    return [p for _, module in scopes.live_roots() for p in module.parameters()]
+
+
 def trained_parameters() -> list[Any]:
-    return [p for _, module in scopes.live_roots() for p in module.parameters() if p.requires_grad]
+    return [p for p in _parameters_of_roots() if p.requires_grad]
 
 
 def parameters_with_gradients() -> list[Any]:
-    return [p for _, module in scopes.live_roots() for p in module.parameters() if p.grad is not None]
+    """Those of networks, and those that optimizers have beside them."""
+    found = {id(p): p for p in _parameters_of_roots()}
+    groups = (group["params"] for optimizer in list(_state.optimizers) for group in optimizer.param_groups)
+    found.update((id(p), p) for group in groups for p in group)
+    return [p for p in found.values() if p.grad is not None]
 
 
 class PartGradients:
@@ -38,7 +63,9 @@ class PartGradients:
 
     @staticmethod
     def _now() -> dict[int, tuple[int, int]]:
-        return {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in parameters_with_gradients()}
+        # An optimizer's parameters stay those that they were where a network has others in forward (FSDP).
+        found = [p for p in _parameters_of_roots() if p.grad is not None]
+        return {id(p): (id(p.grad), of_torch.writes.of(p.grad)) for p in found}
 
 
 class OwnAccumulation:

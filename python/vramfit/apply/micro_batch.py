@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import between_steps, drivers, foreign_forwards, training_loop
+from vramfit.apply import accumulated, between_steps, drivers, foreign_forwards, training_loop
 from vramfit.apply.accelerate_batches import AccelerateBatches
 from vramfit.apply.accumulated import OwnAccumulation, PartGradients, trained_parameters
 from vramfit.apply.lightning_batches import LightningBatches
@@ -306,6 +306,7 @@ class MicroBatch:
 
     def learn_optimizer(self, optimizer: Any) -> None:
         self._has_optimizer = True
+        accumulated.learn_optimizer(optimizer)
         self._object_counters.learn_optimizer(optimizer)
         if type(optimizer).__name__ == "LBFGS" and self.accumulate > 1 and not self.framework_accumulates:
             self.refuse("LBFGS asks for the gradients of a batch several times a step")
