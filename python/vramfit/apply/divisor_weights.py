@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.apply import loss_graph, loss_numbers
+from vramfit.apply import loss_graph, loss_numbers, single_samples
 from vramfit.apply.divided_parts import DividedParts
 from vramfit.apply.loss_terms import Term, terms_of
 from vramfit.apply.split_sampler import Share
@@ -59,6 +59,7 @@ class DivisorWeights:
         terms = terms_of(roots, share.size)
         if not terms:
             return None
+        self._mark_singles(terms, share, turn, place)
         self._look_at_means(terms, share, place)
         self._name_unknown(terms, turn, place)
         own = [self._terms.is_own(term, (turn, at)) for at, term in enumerate(terms) if not term.is_mean]
@@ -72,6 +73,21 @@ class DivisorWeights:
             if not first.divisors and not first.factors:
                 return 1.0
         return self._weight_of_quotient(first, roots, share, turn)
+
+    def _mark_singles(self, terms: list[Term], share: Share, turn: int, place: str) -> None:
+        places = {id(term): (turn, at) for at, term in enumerate(terms)}
+        is_sure = single_samples.mark(terms, share.size, lambda term: self._terms.is_own(term, places[id(term)]))
+        if not is_sure:
+            self._name_once(
+                f"nothing tells whether terms of the loss that is differentiated at {place} are of single samples: "
+                f"they were taken for means over all"
+            )
+
+    def _name_once(self, text: str) -> None:
+        """Parts of later batches have the same losses."""
+        if not self._is_named:
+            self._is_named = True
+            self._name_effect(text)
 
     def _name_unknown(self, terms: list[Term], turn: int, place: str) -> None:
         for at, term in enumerate(terms):
@@ -278,9 +294,8 @@ class DivisorWeights:
         parts.is_done = True
         if why := parts.why_not():
             self._stop(why)
-        if (divisor := parts.is_ambiguous()) and not self._is_named:
-            self._is_named = True
-            self._name_effect(f"the {divisor:g} that a sum is divided by was taken for a number of samples of its part")
+        if divisor := parts.is_ambiguous():
+            self._name_once(f"the {divisor:g} that a sum is divided by was taken for a number of samples of its part")
         return parts.factor()
 
 

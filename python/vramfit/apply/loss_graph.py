@@ -15,7 +15,7 @@ _MOST_OF_PARAMETERS = 512
 _WRAPPED = 1 << 63  # dimensions below zero are told as unsigned numbers
 _LEAF = "torch::autograd::AccumulateGrad"
 # Where a layer takes what comes from the layers below: a loss ends there.
-_LAYERS = ("Addmm", "Mm", "Bmm", "Baddbmm", "Linear", "Convolution", "Embedding", "Native", "Cudnn", "Checkpoint")
+LAYERS = ("Addmm", "Mm", "Bmm", "Baddbmm", "Linear", "Convolution", "Embedding", "Native", "Cudnn", "Checkpoint")
 _KINDS = MappingProxyType(
     {"torch.int64": ctypes.c_int64, "torch.float64": ctypes.c_double, "torch.bool": ctypes.c_bool}
 )
@@ -59,7 +59,7 @@ def of_loss_below(node: Any) -> Iterator[Any]:
     while waiting and len(seen) < _MOST_BELOW:
         each = waiting.pop()
         yield each
-        if kind_of(each).startswith(_LAYERS) or each.name() == _LEAF or count_of(each) != count_of(node):
+        if kind_of(each).startswith(LAYERS) or each.name() == _LEAF or count_of(each) != count_of(node):
             continue
         for child in children_of(each):
             if child not in seen:
@@ -72,8 +72,11 @@ def reduced_of(node: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     given = shape_of(children_of(node)[0])
     saved = of_torch.saved_dim.of(node, None)
     dims = saved if isinstance(saved, (tuple, list)) else ()
-    signed = [dim - 2 * _WRAPPED if dim >= _WRAPPED else dim for dim in dims]
-    return tuple(dim % max(len(given), 1) for dim in signed) or tuple(range(len(given))), given
+    return tuple(signed(dim) % max(len(given), 1) for dim in dims) or tuple(range(len(given))), given
+
+
+def signed(dim: int) -> int:
+    return dim - 2 * _WRAPPED if dim >= _WRAPPED else dim
 
 
 def is_of_parameters(node: Any) -> bool:

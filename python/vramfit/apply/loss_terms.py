@@ -12,11 +12,11 @@ was a mean over samples, `l.mean(0).sum()`, is a mean; what divides each number 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vramfit.apply import loss_graph
-from vramfit.apply.loss_graph import children_of, count_of, kind_of
+from vramfit.apply.loss_graph import children_of, count_of, kind_of, shape_of
 from vramfit.private import torch as of_torch
 
 _MOST_NODES = 400
@@ -35,6 +35,7 @@ class Term:
     factors: list[Any] = field(default_factory=list)
     nodes: list[Any] = field(default_factory=list)  # that divide, or multiply
     of_chosen: bool = False  # over what a mask has chosen
+    is_averaged: bool = False  # one of several losses of which the mean is taken
     end: Any = None  # the node that puts samples together
     below: Any = None  # what it was given
 
@@ -93,11 +94,11 @@ class _Reader:
 
     def _read_sum(self, node: Any, is_mean: bool, child: Any, so_far: Term) -> None:
         parts = children_of(child)
-        if count_of(child) == 1:
-            self.read(child, so_far)
-        elif child.name().startswith(_TOGETHER) and all(count_of(part) == 1 for part in parts):
+        if child.name().startswith(_TOGETHER) and all(count_of(part) == 1 for part in parts):
             for part in parts:  # losses one by one, not one over all samples
-                self.read(part, so_far)
+                self.read(part, replace(so_far, is_averaged=is_mean))
+        elif count_of(child) == 1 and (self._samples > 1 or not shape_of(child)):
+            self.read(child, so_far)
         else:
             count = int(of_torch.saved_numel.of(node, 0) or _reduced_count(node)) if is_mean else 1
             self._terms.append(self._ended(so_far, is_mean, count, node, child))
@@ -115,7 +116,7 @@ class _Reader:
 
     def _ended(self, so_far: Term, is_mean: bool, count: Any, end: Any, child: Any) -> Term:
         """`end` put together what `child` put out, which may have put samples together already."""
-        term = Term(True, is_mean, count, so_far.divisors, so_far.factors, so_far.nodes, end=end)
+        term = replace(so_far, is_mean=is_mean, count=count, end=end)
         if kind_of(end) in ("Mean", "Sum"):
             while (below := self._one_below(child, term)) is not None:
                 term, child = below, children_of(child)[0]
@@ -128,7 +129,6 @@ class _Reader:
         """`so_far` with what this node does to each number of a sum alike; None where it is no such node."""
         name, given = kind_of(node), children_of(node)
         if (further := _with_factor(node, name, so_far)) is not None:
-            further.is_mean, further.count, further.end = so_far.is_mean, so_far.count, so_far.end
             return further
         if len(given) != 1:
             return None
@@ -140,7 +140,7 @@ class _Reader:
         if 0 not in dims or shape[0] % self._samples:  # within each sample
             return so_far
         count = _reduced_count(node) if name == "Mean" else 1
-        return Term(True, name == "Mean", count, so_far.divisors, so_far.factors, so_far.nodes, end=so_far.end)
+        return replace(so_far, is_mean=name == "Mean", count=count)
 
 
 def _reduced_count(node: Any) -> int:
@@ -161,4 +161,4 @@ def _with_factor(node: Any, name: str, so_far: Term) -> Term | None:
     value = loss_graph.value_of(other)
     by, times = list(so_far.divisors), list(so_far.factors)
     (by if name == "Div" else times).append(value)
-    return Term(divisors=by, factors=times, nodes=[*so_far.nodes, node])
+    return replace(so_far, divisors=by, factors=times, nodes=[*so_far.nodes, node])
