@@ -80,12 +80,6 @@ class DividedParts:
             )
         return ""
 
-    def is_ambiguous(self) -> float | None:
-        """A divisor that may be a number of samples, and is one that the script writes down."""
-        if self._first.is_mean or self.shown() != "count" or self._has_sizes():
-            return None
-        return loss_numbers.is_twofold(self._first, self._share)
-
     def factor(self) -> Any:
         """What the gradients of all parts are to be multiplied by."""
         if self.shown() == "constant":

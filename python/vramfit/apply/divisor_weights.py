@@ -62,6 +62,7 @@ class DivisorWeights:
         self._mark_singles(terms, share, turn, place)
         self._look_at_means(terms, share, place)
         self._name_unknown(terms, turn, place)
+        self._name_twofold(terms, share, turn)
         own = [self._terms.is_own(term, (turn, at)) for at, term in enumerate(terms) if not term.is_mean]
         if any(term.key() != terms[0].key() for term in terms) or len(set(own)) > 1 or not terms[0].is_known:
             return self._weight_of_several(terms, share, turn, place)
@@ -88,6 +89,15 @@ class DivisorWeights:
         if not self._is_named:
             self._is_named = True
             self._name_effect(text)
+
+    def _name_twofold(self, terms: list[Term], share: Share, turn: int) -> None:
+        """Names what nothing tells in parts of one size. In others numbers of samples differ, which is looked at."""
+        if self._is_named or share.of % share.size or self._known.get(turn):
+            return
+        for at, term in enumerate(terms):
+            is_sum = term.is_known and not term.is_mean and not self._terms.is_own(term, (turn, at))
+            if is_sum and (text := loss_numbers.twofold(term, share)):
+                self._name_once(text)
 
     def _name_unknown(self, terms: list[Term], turn: int, place: str) -> None:
         for at, term in enumerate(terms):
@@ -294,8 +304,6 @@ class DivisorWeights:
         parts.is_done = True
         if why := parts.why_not():
             self._stop(why)
-        if divisor := parts.is_ambiguous():
-            self._name_once(f"the {divisor:g} that a sum is divided by was taken for a number of samples of its part")
         return parts.factor()
 
 
