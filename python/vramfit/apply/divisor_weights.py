@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.apply import loss_graph, loss_numbers, single_samples
+from vramfit.apply import between_samples, loss_graph, loss_numbers, single_samples
 from vramfit.apply.divided_parts import DividedParts
 from vramfit.apply.loss_terms import Term, terms_of
 from vramfit.apply.split_sampler import Share
 from vramfit.apply.term_weights import TermWeights, Untold, hidden_divisors
+from vramfit.base import notes
 from vramfit.private import torch as of_torch
 
 _CLOSE = 1e-9
@@ -36,6 +37,7 @@ class DivisorWeights:
         self._known: dict[int, loss_numbers.Known] = {}  # what the windows before have shown
         self._below: dict[int, int] = {}  # parts that were looked at
         self._parts: dict[int, DividedParts] = {}
+        self._looked_between: set[int] = set()  # turns whose samples may be set against each other
         self._has_trained = False  # a trainer's part was looked at
         self._is_named = False
         self.begin()
@@ -63,6 +65,7 @@ class DivisorWeights:
         self._look_at_means(terms, share, place)
         self._name_unknown(terms, turn, place)
         self._name_twofold(terms, share, turn)
+        self._name_divided(terms, share, turn, place)
         own = [self._terms.is_own(term, (turn, at)) for at, term in enumerate(terms) if not term.is_mean]
         if any(term.key() != terms[0].key() for term in terms) or len(set(own)) > 1 or not terms[0].is_known:
             return self._weight_of_several(terms, share, turn, place)
@@ -99,6 +102,18 @@ class DivisorWeights:
             if is_sum and (text := loss_numbers.twofold(term, share)):
                 self._name_once(text)
 
+    def _name_divided(self, terms: list[Term], share: Share, turn: int, place: str) -> None:
+        """Names means of what is divided by a number of its batch's own; sums of it are refused."""
+        if self._is_named:
+            return
+        tensors = [each for term in terms if term.is_mean for each in hidden_divisors(term, share)[1]]
+        is_first = (turn, "means") not in self._held
+        if not self._is_constant(tensors, turn, "means") and not is_first:
+            self._name_once(
+                f"the loss that is differentiated at {place} is a mean of what is divided by a number of its batch's "
+                f"own: that of a batch is no mean of those of its parts"
+            )
+
     def _name_unknown(self, terms: list[Term], turn: int, place: str) -> None:
         for at, term in enumerate(terms):
             if term.is_known or self._terms.is_own(term, (turn, at)):
@@ -109,6 +124,18 @@ class DivisorWeights:
                 "batch: of its parts a mean by samples is taken"
             )
             return
+
+    @notes.guarded("divisor_weights.name_between")
+    def name_between(self, roots: list[Any], samples: int, turn: int, place: str) -> None:
+        """Names what sets samples against each other, once: later batches have the same losses."""
+        if turn in self._looked_between:
+            return
+        self._looked_between.add(turn)
+        known = (term for term in terms_of(roots, samples) if term.is_known)
+        if what := next(filter(None, (between_samples.find(term, samples) for term in known)), ""):
+            self._name_effect(
+                f"the loss that is differentiated at {place} holds {what}: each part of a batch has only its own"
+            )
 
     def _weight_of_quotient(self, first: Term, roots: list[Any], share: Share, turn: int) -> Any:
         divisors = first.divisors + ([] if first.is_mean else [self._inverse(each) for each in first.factors])
@@ -256,6 +283,7 @@ class DivisorWeights:
         """A framework accumulates, and gives each part the same weight. `share` is that of a part in its batch."""
         if self._has_trained:
             return
+        self.name_between(roots, share.size, 0, place)
         terms = terms_of(roots, share.size)
         sums = [(at, term) for at, term in enumerate(terms) if term.is_known and not term.is_mean]
         is_first = (0, "") not in self._held

@@ -33,6 +33,8 @@ class PartWeights:
 
     def weight_of(self, roots: list[Any], share: Share, in_parts: bool, backwards: int, place: str) -> Any:
         """The factor to multiply the loss by: a number, or a tensor."""
+        if in_parts and share.size < share.of:
+            self.divisors.name_between(roots, share.size, backwards - 1, place)
         weight = self.labels.weight_of(roots, share)
         if weight is None and in_parts:
             weight = self.divisors.weight_of(roots, share, backwards - 1, place)
