@@ -84,6 +84,37 @@ CASES = [
 ]
 
 
+SAVED = """
+        import copy, io, torch
+        from torch import nn
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(64, 64), nn.Sequential(nn.Linear(64, 64), nn.ReLU()), nn.Linear(64, 1)).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.randn(8, 64, device="cuda")).mean().backward()
+            optimizer.step()
+        saved = io.BytesIO()
+        torch.save(model, saved)
+        assert b"__main__" not in saved.getvalue(), "it would load beside this script alone"
+        made = copy.deepcopy(model)
+        made(torch.ones(8, 64, device="cuda")).mean().backward()
+        assert made[1][0].weight.grad is not None and vars(made[1]).keys() == vars(nn.Sequential()).keys()
+        print("weights", f"{float(model[0].weight.sum()):.6f}")
+"""
+
+
+@pytest.mark.parametrize("keep", [{}, {"keep": "products"}])
+def test_a_model_that_a_patched_script_saves_loads_elsewhere(product: Product, keep: dict[str, str]) -> None:
+    script = product.script(SAVED)
+    _, without = run(product, script)
+    plan = write_plan(product.folder / "plan.json", [{"id": "checkpoint", "modules": ["1"], **keep}])
+    made = patch(product, script, plan, "--write")
+    assert made.exit_code == 0 and "run_again_in_backward(model" in script.read_text(), made
+    _, patched = run(product, script)
+    assert patched == without
+
+
 def copy_of(product: Product, case: Case, name: str) -> Path:
     folder = product.folder / name
     shutil.copytree(SCRIPTS / case.folder, folder)

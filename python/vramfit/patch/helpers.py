@@ -48,23 +48,33 @@ def part_of(batch, begin, end):
 micro_batches = MicroBatches()
 '''
 
+# The class's forward asks which module it is of: what is saved or copied of a module is as it was.
 _RUN_AGAIN = '''
+run_again = weakref.WeakSet()  # modules
+
 
 def run_again_in_backward(model, names):
     """ABOUT"""
-    for name in names:
-        module = model.get_submodule(name)
-        module.forward = functools.partial(checkpointed, module, module.forward)
+    for module in map(model.get_submodule, names):
+        run_again.add(module)
+        if not hasattr(type(module).forward, "runs_again"):
+            type(module).forward = checkpointed(type(module).forward)
 
 
-def checkpointed(module, forward, *args, **kwargs):
-    if not (module.training and {torch}.is_grad_enabled()):
-        return forward(*args, **kwargs)
+def checkpointed(forward):
+    @functools.wraps(forward)
+    def run(self, *args, **kwargs):
+        if self not in run_again or not (self.training and {torch}.is_grad_enabled()):
+            return forward(self, *args, **kwargs)
 
-    def contexts():
-        CONTEXTS
+        def contexts():
+            CONTEXTS
 
-    return {torch}.utils.checkpoint.checkpoint(forward, *args, use_reentrant=False, context_fn=contexts, **kwargs)
+        checkpoint = functools.partial({torch}.utils.checkpoint.checkpoint, use_reentrant=False, context_fn=contexts)
+        return checkpoint(forward, self, *args, **kwargs)
+
+    run.runs_again = True
+    return run
 
 
 @contextlib.contextmanager
@@ -83,10 +93,10 @@ def keeps_statistics(module):
 '''
 RUN_AGAIN = _RUN_AGAIN.replace(
     "ABOUT", "These modules keep no activations: their forward runs again when the backward pass needs them."
-).replace("CONTEXTS", "return contextlib.nullcontext(), keeps_statistics(module)")
-RUN_AGAIN_NAMES: tuple[str, ...] = ("run_again_in_backward", "checkpointed", "keeps_statistics")
+).replace("CONTEXTS", "return contextlib.nullcontext(), keeps_statistics(self)")
+RUN_AGAIN_NAMES: tuple[str, ...] = ("run_again", "run_again_in_backward", "checkpointed", "keeps_statistics")
 # Not `from torch.utils.checkpoint import checkpoint`: what scripts load is often called so.
-RUN_AGAIN_IMPORTS = ("import contextlib", "import functools", "import torch.utils.checkpoint")
+RUN_AGAIN_IMPORTS = ("import contextlib", "import functools", "import weakref", "import torch.utils.checkpoint")
 
 # The same with PyTorch's selective checkpointing.
 _PRODUCTS = "".join(f"    {{torch}}.ops.aten.{name}.default,\n" for name in PRODUCTS)
@@ -97,7 +107,7 @@ KEEPS_PRODUCTS = (
     ).replace(
         "CONTEXTS",
         "storing, taking = {torch}.utils.checkpoint.create_selective_checkpoint_contexts(kept_products)\n"
-        "        return storing, enter_both(keeps_statistics(module), taking)",
+        "            return storing, enter_both(keeps_statistics(self), taking)",
     )
     + """
 

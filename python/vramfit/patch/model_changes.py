@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from typing import Any
 
 from vramfit.contract import plans
 from vramfit.observe import scopes
@@ -26,12 +27,19 @@ def checkpoint(editing: Editing, options: plans.Checkpoint) -> None:
         )
     if any(type(root).__name__ == "DataParallel" for _, root in scopes.live_roots()):
         raise Unpatchable("DataParallel makes copies of the modules, whose forwards would be those of the first card")
+    if own := [name for name in wanted if any(_has_own_forward(root, name) for _, root in scopes.live_roots())]:
+        raise Unpatchable(f"{own[0]} has a forward of its own, which its class knows nothing of")
     listed = "[" + ", ".join(json.dumps(one, ensure_ascii=False) for one in wanted) + "]"
     source = _change_model(editing, wanted, f"run_again_in_backward({{}}, {listed})")
     text, names = helpers.RUN_AGAIN, helpers.RUN_AGAIN_NAMES
     if options.keep == "products":
         text, names = helpers.KEEPS_PRODUCTS, helpers.KEEPS_PRODUCTS_NAMES
     editing.add_helper(source, text, names, helpers.RUN_AGAIN_IMPORTS)
+
+
+def _has_own_forward(root: Any, name: str) -> bool:
+    """Whether a library has put one there: accelerate, peft."""
+    return "forward" in vars(dict(scopes.unwrap(root).named_modules()).get(name, root))
 
 
 def prune(editing: Editing, options: plans.Prune) -> None:
