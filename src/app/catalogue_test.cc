@@ -83,9 +83,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"GTX 1060 3GB", "gtx1060-3gb"}, Typed{"GTX 1650 Ti", "gtx1650ti"},
                     Typed{"RTX 3080 Ti Laptop GPU", "rtx3080ti-laptop"}, Typed{"RTX 5080 laptop", "rtx5080-laptop"},
                     Typed{"A4500", "rtx-a4500"}, Typed{"RTX 2000 Ada", "rtx-2000-ada"}, Typed{"T1000", "t1000"},
-                    Typed{"RTX PRO 5000", "rtx-pro-5000"}, Typed{"B300", "b300"}, Typed{"GB200", "gb200"}, Typed{"NVIDIA GB300", "gb300"},
-                    Typed{"H800", "h800"}, Typed{"A800", "a800"}, Typed{"L20", "l20"}, Typed{"H20", "h20"},
-                    Typed{"V100S", "v100s"}, Typed{"Tesla K80", "k80"}, Typed{"M40", "m40"},
+                    Typed{"RTX PRO 5000", "rtx-pro-5000"}, Typed{"B300", "b300"}, Typed{"GB200", "gb200"},
+                    Typed{"NVIDIA GB300", "gb300"}, Typed{"H800", "h800"}, Typed{"A800", "a800"}, Typed{"L20", "l20"},
+                    Typed{"H20", "h20"}, Typed{"V100S", "v100s"}, Typed{"Tesla K80", "k80"}, Typed{"M40", "m40"},
                     Typed{"M40 24GB", "m40-24gb"}, Typed{"Tesla M40 24GB", "m40-24gb"}, Typed{"P4", "p4"},
                     Typed{"DGX Spark", "gb10"}, Typed{"NVIDIA GB10", "gb10"},
                     Typed{"Jetson Orin Nano", "jetson-orin-nano-8gb", kSaid}, Typed{"Jetson Thor", "jetson-agx-thor"}));
@@ -100,10 +100,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"AGX Xavier", "jetson-agx-xavier-32gb", kSaid}, Typed{"RTX 2060 12GB", "rtx2060-12gb"},
                     Typed{"RTX 2060", "rtx2060"}, Typed{"H200", "h200"}, Typed{"Quadro RTX 5000", "quadro-rtx5000"},
                     Typed{"GV100", "quadro-gv100"}, Typed{"RTX A5500", "rtx-a5500"}, Typed{"GTX 1050", "gtx1050"},
-                    Typed{"GTX 980", "gtx980"}, Typed{"Quadro P4000", "quadro-p4000"}, Typed{"RTX 5070 Ti laptop", "rtx5070ti-laptop"},
-                    Typed{"RTX 5060 Laptop GPU", "rtx5060-laptop"}, Typed{"RTX PRO 6000 Max-Q", "rtx-pro-6000-maxq"},
-                    Typed{"RTX 5050 Laptop GPU", "rtx5050-laptop"}, Typed{"T1000 8 GB", "t1000-8gb"},
-                    Typed{"NVIDIA T1000 8GB", "t1000-8gb"}, Typed{"b300:1g.34gb"}, Typed{"h20:1g.12gb"}));
+                    Typed{"GTX 980", "gtx980"}, Typed{"Quadro P4000", "quadro-p4000"},
+                    Typed{"RTX 5070 Ti laptop", "rtx5070ti-laptop"}, Typed{"RTX 5060 Laptop GPU", "rtx5060-laptop"},
+                    Typed{"RTX PRO 6000 Max-Q", "rtx-pro-6000-maxq"}, Typed{"RTX 5050 Laptop GPU", "rtx5050-laptop"},
+                    Typed{"T1000 8 GB", "t1000-8gb"}, Typed{"NVIDIA T1000 8GB", "t1000-8gb"}, Typed{"b300:1g.34gb"},
+                    Typed{"h20:1g.12gb"}));
 
 INSTANTIATE_TEST_SUITE_P(laptops, TypedNames,
                          testing::Values(Typed{"laptop 5080", "rtx5080-laptop", kSaid},

@@ -256,7 +256,8 @@ NOT_RUN = {
     ),
     "a_notebook": (
         "a notebook",
-        '{\n "cells": [\n  {\n   "cell_type": "code",\n   "execution_count": null,\n   "metadata": {},\n   "outputs": [],\n'
+        '{\n "cells": [\n  {\n   "cell_type": "code",\n   "execution_count": null,\n'
+        '   "metadata": {},\n   "outputs": [],\n'
         '   "source": [\n    "import torch\\n",\n    "x = torch.ones(4, device=\\"cuda\\")"\n   ]\n  }\n ],\n'
         ' "metadata": {},\n "nbformat": 4,\n "nbformat_minor": 5\n}\n',
     ),
