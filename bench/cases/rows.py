@@ -32,6 +32,7 @@ REMEDIES = (
     Remedy("R24", "allocator settings", "end fragmentation", "allocator"),
     Remedy("R25", "activations in host memory", "all of them", "offload_activations"),
     Remedy("R25", "the optimizer's state in host memory", "all of the optimizer", "offload_optimizer"),
+    Remedy("R25", "an evaluation's weights in host memory", "all but the largest layer", "offload_weights"),
 )
 
 # Names of bench/forecast's jobs.

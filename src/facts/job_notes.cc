@@ -124,6 +124,7 @@ class NoteReader {
     job_.root_class = note.class_name;
     job_.parameters = note.parameters;
     job_.parameter_bytes = note.parameter_bytes;
+    job_.weights_at_once = note.at_once_bytes;
   }
 
   void apply_module(const notes::ModuleMemory& note) {

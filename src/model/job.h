@@ -289,6 +289,7 @@ struct Job {
   std::string root_class;
   std::int64_t parameters = 0;
   Bytes parameter_bytes;
+  Bytes weights_at_once;        // of those, read by modules that run at the same time; 0: not known
   bool has_batch_norm = false;  // that trains
   std::vector<LoaderFacts> loaders;
   std::vector<BlockLevel> levels;           // coarse to fine; empty when no module was seen

@@ -133,6 +133,7 @@ model::StepWork find_work(const Forecast& forecast) {
   model::StepWork work = forecast.work;
   const Bytes moved = std::max(forecast.offloaded - forecast.recomputed, Bytes(0));
   work.host_bytes += 2 * static_cast<double>(moved.count()) * forecast.activation_scale * forecast.passes;
+  work.host_bytes += static_cast<double>(forecast.weights_brought.count()) / forecast.evaluation_batch;
   return work;
 }
 

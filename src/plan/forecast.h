@@ -53,6 +53,7 @@ struct Forecast {
   double passes = 1;                // forward and backward, in one optimizer step
   bool accumulates = false;         // gradients are alive at every moment of a step
   double evaluation_batch = 1;      // what has been done to the batches of evaluations
+  Bytes weights_brought;            // from host memory, in each forward of an evaluation
   bool one_sample_at_once = false;  // within an evaluation's network, whatever the batch
   double parameter_share = 1;       // of the gradients' bytes: a smaller network has fewer parameters
   double weight_share = 1;          // of the weights' bytes: the smallest of the types that techniques keep them in

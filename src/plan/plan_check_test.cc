@@ -31,6 +31,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"half_evaluation", {{"dtype", std::string("float16")}, {"weights", true}}},
            {"tiles", {{"per_side", std::int64_t{4}}}},
            {"int8_weights", {}},
+           {"offload_weights", {}},
            {"int4_weights", {}},
            {"half_teacher", {{"dtype", std::string("float16")}}},
            {"smaller_model", {{"from", std::string("resnet152")}, {"to", std::string("resnet50")}}},

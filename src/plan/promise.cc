@@ -108,6 +108,13 @@ Promise promise_of_offloaded_state(const Change&) {
   return {Sameness::kEqual, kRoundingShare, false, "", false, false};
 }
 
+// The same weights and kernels, with copies between them: an evaluation's outputs are compared to show it.
+Promise promise_of_waiting_weights(const Change&) {
+  Promise promise{Sameness::kEqual, kRoundingShare, false, "", false, false};
+  promise.outputs = kRoundingShare;
+  return promise;
+}
+
 struct Row {
   std::string_view technique;
   Promise (*promise)(const Change&);
@@ -129,6 +136,7 @@ constexpr auto kPromises = std::to_array<Row>({{"allocator", exact},
                                                {"no_grad_validation", exact},
                                                {"offload_activations", exact},
                                                {"offload_optimizer", promise_of_offloaded_state},
+                                               {"offload_weights", promise_of_waiting_weights},
                                                {"optimizer", promise_of_optimizer},
                                                {"release_gradients", promise_of_released},
                                                {"resize_input", promise_of_inputs},

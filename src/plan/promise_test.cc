@@ -37,6 +37,12 @@ TEST(Promise, offloaded_state_is_the_same_and_compared) {
   EXPECT_FALSE(promise.exact) << "a script may look for it";
 }
 
+TEST(Promise, offloaded_weights_put_out_the_same_and_are_compared) {
+  const Promise promise = find_promise(Change{"offload_weights", {}});
+  EXPECT_EQ(promise.at_most, Sameness::kEqual);
+  EXPECT_GT(promise.outputs, 0) << "a forward may write to them";
+}
+
 TEST(Promise, released_gradients_train_the_same_and_are_not_there_to_be_compared) {
   const Promise promise = find_promise(Change{"release_gradients", {}});
   EXPECT_EQ(promise.at_most, Sameness::kEqual);

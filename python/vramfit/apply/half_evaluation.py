@@ -13,6 +13,7 @@ import functools
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import waiting
 from vramfit.apply.loss_region import to_float
 from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
@@ -103,7 +104,8 @@ class WeightsInHalf:
     def _keep(self, layer: Any) -> None:
         cast = [p for name, p in layer.named_parameters(recurse=False) if name in _CAST and self._is_float(p)]
         for parameter in cast:
-            parameter.data = parameter.data.to(self._dtype)
+            with waiting.as_plain(parameter):  # on the host, where it waits there
+                parameter.data = parameter.data.to(self._dtype)
         if cast and isinstance(layer, self._torch.nn.Embedding):
             layer.register_forward_hook(_in_float)  # autocast knows no embeddings: what follows them stays as it was
 

@@ -388,5 +388,15 @@ class HalfWeights(
     pass
 
 
+class OffloadWeights(
+    Technique,
+    id="offload_weights",
+    meaning="weights wait in host memory between the forwards of an evaluation",
+    since=2,
+    acts_in="evaluation",
+):
+    pass
+
+
 # In the order of docs/plans.md.
 TECHNIQUES: Mapping[str, type[Technique]] = MappingProxyType({each.id: each for each in Technique.__subclasses__()})

@@ -12,7 +12,7 @@ from vramfit.base import events, frames, notes, process, recorder
 from vramfit.base.recorder import FORWARD, TEST, TRAIN, VALIDATE
 from vramfit.contract import notes as said
 from vramfit.contract.fields import PhaseName
-from vramfit.observe import batch_norms, loaders, owners, phases, quiet_forwards, scopes
+from vramfit.observe import batch_norms, loaders, own_weights, owners, phases, quiet_forwards, scopes
 from vramfit.observe.loaders import Pass
 from vramfit.observe.phases import position
 
@@ -121,6 +121,7 @@ def _note_root(root: scopes.Root, module: Any) -> None:
                 class_name=root.class_name,
                 parameters=root.parameters,
                 parameter_bytes=root.parameter_bytes,
+                at_once_bytes=own_weights.at_once(module),
                 has_batch_norm=has_batch_norm,
             )
         )

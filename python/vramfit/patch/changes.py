@@ -115,6 +115,7 @@ _WHY_NOT = MappingProxyType(
         "offload_optimizer": "the optimizer's state moves within each of its steps",
         "half_evaluation": "weights and results change their type around each evaluation",
         "tiles": "an evaluation in tiles takes the network's layers apart",
+        "offload_weights": "weights come and go around each module's forward",
         "int8_weights": "weights of 8 bits need layers of their own",
         "int4_weights": "weights of 4 bits need layers of their own",
         "half_teacher": "weights and results change their type around each call of the teacher",

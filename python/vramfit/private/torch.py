@@ -90,6 +90,9 @@ saved_indices = Attribute("torch._C:_functions.IndexBackward0._saved_indices", _
 fused_attention = Name("torch:_fused_sdp_choice", "attention that writes its scores out stays as it is")
 generator_object = Attribute("torch:Generator._cdata", "large random fills on the host are not put off")
 storage_object = Attribute("torch:UntypedStorage._cdata", "storages of a model's operators are not told apart")
+storage_uses = Name(
+    "torch._C:_storage_Use_Count", "weights that share memory are offloaded as if they did not", lambda _: 0
+)
 _LAYER = "the last layer is not worked out in chunks"
 make_shell = Name("torch:Tensor._make_wrapper_subclass", _LAYER, None)
 without_function = Name("torch._C:DisableTorchFunctionSubclass", _LAYER, None)

@@ -22,6 +22,7 @@ std::span<const Technique* const> all_techniques() {
                                   &no_grad_validation(),
                                   &half_evaluation(),
                                   &tiles(),
+                                  &offload_weights(),
                                   &int8_weights(),
                                   &gather_on_cpu(),
                                   &empty_cache(),

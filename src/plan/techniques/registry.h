@@ -27,6 +27,7 @@ const Technique& no_grad_validation();
 const Technique& half_evaluation();
 const Technique& tiles();
 const Technique& int8_weights();
+const Technique& offload_weights();
 const Technique& gather_on_cpu();
 const Technique& allocator();
 const Technique& empty_cache();

@@ -15,6 +15,7 @@ class RootModule(Note, kind="root_module"):
     class_name: str
     parameters: int
     parameter_bytes: Bytes
+    at_once_bytes: Bytes  # of those, what modules read that run at the same time: observe/own_weights.py
     has_batch_norm: bool  # that trains: one that stands still sees no batch
 
 
