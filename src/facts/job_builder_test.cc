@@ -133,6 +133,24 @@ TEST(StepWork, counts_copies_between_the_card_and_the_host) {
   EXPECT_EQ(work.other_bytes, 3000 + 2 * 900) << "read and written on the card";
 }
 
+TEST(StepWork, is_that_of_a_batch_where_nothing_trains) {
+  RecordingScript script;
+  script.at(VF_PHASE_TEST, VF_STAGE_FORWARD);
+  script.product(64, 128, 32, 1000, VF_DTYPE_F32);
+  script.copy(500, 1);
+  script.step();
+  EXPECT_EQ(gather(script.take())->work_on(0).host_bytes, 500);
+  RecordingScript trains;
+  trains.at(VF_PHASE_TEST, VF_STAGE_FORWARD);
+  trains.copy(500, 1);
+  trains.step();
+  trains.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);
+  trains.product(64, 128, 32, 1000, VF_DTYPE_F32);
+  trains.copy(300, 1);
+  trains.step();
+  EXPECT_EQ(gather(trains.take())->work_on(0).host_bytes, 300);
+}
+
 TEST(StepWork, has_no_operators_where_most_launches_tell_nothing) {
   RecordingScript script;
   script.at(VF_PHASE_TRAIN, VF_STAGE_FORWARD);

@@ -119,7 +119,12 @@ model::StepWork StepCount::work() const {
   return work;
 }
 
-// A card's steps in one recording.
+bool is_of_training(const vf_record& record) { return record.phase == VF_PHASE_TRAIN; }
+bool is_of_evaluation(const vf_record& record) {
+  return record.phase == VF_PHASE_VALIDATE || record.phase == VF_PHASE_TEST;
+}
+
+// A card's steps in one recording: of a job that trains its training's, of one that only evaluates a batch each.
 struct StepsOfCard {
   StepCount current;
   model::StepWork last;
@@ -140,13 +145,17 @@ struct StepsOfCard {
 
 std::map<int, model::StepWork> count_step_work(std::span<const model::Recording> recordings) {
   std::map<int, model::StepWork> whole, open;
+  const bool trains = std::ranges::any_of(recordings, [](const model::Recording& recording) {
+    return std::ranges::any_of(recording.records, is_of_training);
+  });
+  const auto is_of_step = trains ? is_of_training : is_of_evaluation;
   for (const model::Recording& recording : recordings) {
     std::map<int, StepsOfCard> cards;
     for (const vf_record& record : recording.records) {
-      if (record.phase == VF_PHASE_TRAIN && record.device != kHostDevice) cards[record.device];
+      if (is_of_step(record) && record.device != kHostDevice) cards[record.device];
     }
     for (const vf_record& record : recording.records) {
-      if (record.phase != VF_PHASE_TRAIN) continue;
+      if (!is_of_step(record)) continue;
       for (auto& [device, steps] : cards) {
         if (record.device == device || record.device == kHostDevice) steps.add(record);
       }

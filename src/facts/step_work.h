@@ -14,7 +14,7 @@ struct Recording;
 namespace vramfit::facts {
 
 // The work of each device's last whole step, as the first ones create optimizer state and try algorithms. Where no step
-// came to its end: what was done of one.
+// came to its end: what was done of one. Of a job that only evaluates a step is a batch.
 std::map<int, model::StepWork> count_step_work(std::span<const model::Recording> recordings);
 
 }  // namespace vramfit::facts
