@@ -19,6 +19,7 @@ import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from vramfit import apply
@@ -31,10 +32,10 @@ from vramfit.private import torch as of_torch
 
 ID = "offload_weights"
 _HELD_ALONE = 2  # uses of a parameter's storage: by it, and by the question
-_ENDS = {
+_ENDS = MappingProxyType({
     "compiled": "the network is compiled, which fixes where its weights are",
     "sharded": "the network's weights are sharded, and gathered by a library",
-}
+})  # fmt: skip
 _MANY_CARDS = ("DataParallel", "DistributedDataParallel")
 
 
