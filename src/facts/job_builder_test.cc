@@ -191,7 +191,9 @@ TEST(JobBuilder, joins_notes_and_records) {
   script.note(
       R"({"kind":"sparse_embeddings","bytes":4096,"touched_bytes":64,"layers":2,"optimizer":"SGD","same":true,"why_not":""})");
   script.note(R"({"kind":"precision","autocast":null,"scaler":false,"checkpointing":false,"compiled":false})");
+  script.note(R"({"kind":"compiled","memory_budget":1.0})");
   const model::Job job = build(script);
+  EXPECT_EQ(job.compiler, model::CompilerFacts{1.0});
   EXPECT_EQ(job.convolution_layers, (model::ConvolutionLayers{9, 3, {3, 64, 64}, true}));
   EXPECT_EQ(job.sparse_embeddings, (model::SparseEmbeddings{Bytes(4096), Bytes(64), 2, "SGD", true, ""}));
   EXPECT_EQ(job.card_transforms, (std::vector<model::CardTransform>{{"Compose", "train"}}));

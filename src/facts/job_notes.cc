@@ -50,6 +50,7 @@ class NoteReader {
     for (const auto& transform : notes.card_transform) {
       job_.card_transforms.push_back({transform.name, transform.phase});
     }
+    for (const auto& compiled : notes.compiled) job_.compiler = model::CompilerFacts{compiled.memory_budget};
     for (const auto& embeddings : notes.sparse_embeddings) apply_sparse_embeddings(embeddings);
   }
 

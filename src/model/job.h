@@ -236,6 +236,12 @@ struct ConvolutionLayers {
   bool operator==(const ConvolutionLayers&) const = default;
 };
 
+// torch.compile, in a job that trains.
+struct CompilerFacts {
+  std::optional<double> memory_budget;  // of what it would save for backward, the share that it may; none: too old
+  bool operator==(const CompilerFacts&) const = default;
+};
+
 // A transform of torchvision's or kornia's that worked on the card before the model had the batch.
 struct CardTransform {
   std::string name;  // its class
@@ -298,6 +304,7 @@ struct Job {
   Bytes moved;  // by optimizers, and neither parameters nor a model's: the image of a style transfer
   std::optional<KeptGradients> kept_gradients;
   PrecisionFacts precision;
+  std::optional<CompilerFacts> compiler;
   bool validates_with_gradients = false;  // forwards of evaluation ran with gradients on
   std::int64_t evaluated_at_once = 0;     // samples, by the first forward of an evaluation; 0: not known
   std::optional<GatheredFacts> gathered;

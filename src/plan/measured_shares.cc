@@ -24,6 +24,7 @@ std::string measured_key(const model::Change& change) {
   if (const auto count = model::find_integer(change, "parts")) return fmt::format("{}:{}", change.technique, *count);
   if (const auto scale = model::find_number(change, "scale")) return fmt::format("{}:{:g}", change.technique, *scale);
   if (const auto share = model::find_number(change, "share")) return fmt::format("{}:{:g}", change.technique, *share);
+  if (const auto share = model::find_number(change, "budget")) return fmt::format("{}:{:g}", change.technique, *share);
   if (const auto dtype = model::find_text(change, "weights")) return change.technique + ":" + *dtype;
   if (model::find_integer(change, "linear")) return change.technique + ":linear";
   return change.technique;

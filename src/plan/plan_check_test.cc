@@ -50,6 +50,7 @@ TEST(PlanCheck, what_the_techniques_write_is_right) {
            {"half_weights", {}},
            {"prune", {{"share", 0.25}, {"sample", std::vector<std::int64_t>{3, 224, 224}}}},
            {"host_transforms", {}},
+           {"memory_budget", {{"budget", 0.5}}},
            {"sparse_embeddings", {}},
            {"sparse_embeddings", {{"optimizer", std::string("SparseAdam")}}},
            {"attention", {}},

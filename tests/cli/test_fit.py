@@ -157,6 +157,19 @@ def test_what_is_not_accepted_is_in_no_plan(product: Product) -> None:
     assert ":1800MiB" in answer["prove_command"]
 
 
+@pytest.mark.slow
+def test_a_compiled_job_saves_less_for_backward_which_is_not_compared(product: Product) -> None:
+    example = Path(__file__).parents[2] / "examples" / "remedies" / "compiled.py"
+    job = ("--backend", "aot_eager")
+    only = ("--only", "memory_budget")
+    done = fit(product, *job, gpu="rtx3060:1000MiB", options=only, script=example.read_text())
+    assert done.exit_code == 0, str(done)
+    best = done.result["fit"]["plans"][0]
+    assert best["techniques"] == [{"id": "memory_budget", "budget": 0.5}]
+    assert best["effect"] == "rounding"
+    assert best["equivalence"]["text"] == "not compared: what torch.compile makes computes no values without a card"
+
+
 def test_a_budget_that_is_neither_time_nor_memory_is_refused(product: Product) -> None:
     done = fit(product, gpu="rtx3060", options=("--budget", "soon"))
     assert done.exit_code == 2 and "neither a time nor a size" in done.stderr, str(done)

@@ -80,6 +80,7 @@ CASES = [
     ),
     Case("resumed", [{"id": "checkpoint", "modules": ["1", "2"]}]),
     Case("rows", [{"id": "sparse_embeddings"}]),
+    Case("compiled", [{"id": "memory_budget", "budget": 0.5}]),
     Case("tabs", [{"id": "optimizer", "options": {"foreach": False}}, {**MICRO, "micro_batch": 64}], ["micro_batch"]),
 ]
 

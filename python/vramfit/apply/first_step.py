@@ -31,6 +31,8 @@ def missed(options: plans.Technique) -> str:
         return "the script made no optimizer for embeddings"
     if isinstance(options, plans.HostTransforms):
         return "no transform of torchvision or kornia was called with tensors of the card"
+    if isinstance(options, plans.MemoryBudget):
+        return "the script compiles nothing by torch.compile"
     if isinstance(options, plans.Prune):
         return "the script made no optimizer for a network with convolutions"
     if isinstance(options, plans.Optimizer):

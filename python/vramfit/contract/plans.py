@@ -356,6 +356,12 @@ class Attention(Technique, id="attention", meaning="attention in fused kernels, 
     pass
 
 
+class MemoryBudget(
+    Technique, id="memory_budget", meaning="torch.compile saves less for backward, and recomputes it there", since=2
+):
+    budget: float = needed("of what it would save, the share that it may", most=1, above_least=True, since=2)
+
+
 class HostTransforms(
     Technique, id="host_transforms", meaning="transforms of batches on the card work in host memory", since=2
 ):

@@ -23,6 +23,7 @@ from vramfit.patch.released import release_gradients
 from vramfit.patch.source import Source
 from vramfit.patch.source_tree import Span, Unpatchable
 from vramfit.patch.step_changes import autocast, micro_batch
+from vramfit.private import torch as of_torch
 
 
 def batch_size(editing: Editing, options: plans.BatchSize) -> None:
@@ -91,13 +92,23 @@ def gather_on_cpu(editing: Editing, options: plans.GatherOnCpu) -> None:
     raise Unpatchable(f"{where} is no {name}.append() of a tensor")
 
 
-def allocator(editing: Editing, options: plans.Allocator) -> None:
+def _source_of_work(editing: Editing) -> Source:
     path = next((place.stack[0].file for place in editing.places.of("backward") + editing.places.of("evaluation")), "")
     if not path:
         raise Unpatchable("neither training nor evaluation was seen")
-    source = editing.source(Line(path, "", Span(1, 0, 1, 0), 0))
+    return editing.source(Line(path, "", Span(1, 0, 1, 0), 0))
+
+
+def allocator(editing: Editing, options: plans.Allocator) -> None:
     conf = merged("", options.conf)
-    source.put_first("import os", "", f'os.environ["PYTORCH_CUDA_ALLOC_CONF"] = {json.dumps(conf)}')
+    _source_of_work(editing).put_first("import os", "", f'os.environ["PYTORCH_CUDA_ALLOC_CONF"] = {json.dumps(conf)}')
+
+
+def memory_budget(editing: Editing, options: plans.MemoryBudget) -> None:
+    source = _source_of_work(editing)
+    source.add_import(f"import {of_torch.COMPILER_SETTINGS}")
+    setting = f"{of_torch.COMPILER_SETTINGS}.{of_torch.memory_budget.name} = {options.budget:g}"
+    source.add_helper("memory_budget", setting)  # behind the imports: graphs are divided when they are first called
 
 
 def resize_input(editing: Editing, options: plans.ResizeInput) -> None:
@@ -150,6 +161,7 @@ CHANGES: Mapping[str, Callable[[Editing, Any], None]] = MappingProxyType(
         "no_grad_validation": no_grad_validation,
         "gather_on_cpu": gather_on_cpu,
         "allocator": allocator,
+        "memory_budget": memory_budget,
         "empty_cache": empty_cache,
         "loader_options": loader_options,
         "zero_grad_set_to_none": zero_grad_set_to_none,

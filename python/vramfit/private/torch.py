@@ -334,6 +334,13 @@ disable_dynamo = Name(
 COMPILER = "torch._dynamo"
 COMPILER_FOLDER = COMPILER.rpartition(".")[2]
 compile_module = Module("torch._compile", disable_dynamo.lost)  # one of the two that ask the compiler for something
+COMPILER_SETTINGS = "torch._functorch.config"
+memory_budget = Name(  # came with 2.4
+    f"{COMPILER_SETTINGS}:activation_memory_budget",
+    "what torch.compile saves for backward can't be made less",
+    later=True,
+    only_with=f"{COMPILER_SETTINGS}:activation_memory_budget_solver",
+)
 tensor_module = Module("torch._tensor", "a plan that releases gradients takes PyTorch's own looks for the script's")
 GENERATED_FILES = "_remote_module_"  # begin with it, in folders of their own: torch.distributed.nn makes them
 generated_files = Name(

@@ -11,6 +11,7 @@ std::span<const Technique* const> all_techniques() {
                                   &split_forward(),
                                   &autocast(),
                                   &checkpoint(),
+                                  &memory_budget(),
                                   &offload_activations(),
                                   &offload_optimizer(),
                                   &optimizer(),

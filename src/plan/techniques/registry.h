@@ -43,6 +43,7 @@ const Technique& prune();
 const Technique& sparse_embeddings();
 const Technique& host_transforms();
 const Technique& attention();
+const Technique& memory_budget();
 
 // Batches of so many samples, smaller or larger, for each optimizer step.
 model::Change batch_of(const model::LoaderFacts& loader, std::int64_t size);

@@ -47,6 +47,7 @@ inline model::Job job_with_everything_applicable() {
   job.network = model::NetworkFacts{"timm", "resnet152", {"resnet101", "resnet50"}};
   job.teacher = model::TeacherFacts{"BigNet", Bytes::mib(60), true};
   job.linear_layers = example_linear_layers();
+  job.compiler = model::CompilerFacts{1.0};
   job.card_transforms = {{"Compose", "train"}};
   job.convolution_layers = model::ConvolutionLayers{26'000'000, 53, {3, 512, 512}, true};
   job.sparse_embeddings = model::SparseEmbeddings{Bytes::mib(40), Bytes::mib(2), 1, "AdamW", false, ""};

@@ -105,6 +105,12 @@ class Precision(Note, kind="precision"):
     tf32: bool = False
 
 
+class Compiled(Note, kind="compiled"):
+    """A job that trains called torch.compile before its first optimizer step."""
+
+    memory_budget: float | None = None  # of what it would save for backward, the share that it may; None: it has none
+
+
 class Evaluation(Note, kind="evaluation"):
     """What the first forward of an evaluation was like."""
 
