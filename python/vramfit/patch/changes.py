@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -93,7 +94,9 @@ def gather_on_cpu(editing: Editing, options: plans.GatherOnCpu) -> None:
 
 
 def _source_of_work(editing: Editing) -> Source:
-    path = next((place.stack[0].file for place in editing.places.of("backward") + editing.places.of("evaluation")), "")
+    places = editing.places.of("backward") + editing.places.of("evaluation")
+    # Compiling makes functions of texts, from which Inductor calls backward() too: they have no file.
+    path = next((place.stack[0].file for place in places if os.path.isfile(place.stack[0].file)), "")
     if not path:
         raise Unpatchable("neither training nor evaluation was seen")
     return editing.source(Line(path, "", Span(1, 0, 1, 0), 0))
