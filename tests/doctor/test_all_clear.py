@@ -232,7 +232,8 @@ NOT_RUN = {
     ),
     "a_script_with_texts_for_its_users": (
         "a program's source",
-        '"""Trains.\n\nThe memory of the card goes up with each epoch, until it is killed: all predictions are kept on the GPU\n'
+        '"""Trains.\n\nThe memory of the card goes up with each epoch, until it is killed: '
+        'all predictions are kept on the GPU\n'
         'until the end of the validation, and a rare long sample needs more.\n"""\n'
         "import torch\n\nx = torch.ones(4, device='cuda')\nfor step in range(9):\n    print(x.sum().item())\n",
     ),
@@ -252,7 +253,8 @@ NOT_RUN = {
     ),
     "a_change_of_a_script": (
         "a program's source",
-        "-    run(x)\n+    try:\n+        run(x)\n+    except MemoryError as error:\n+        raise RuntimeError(1) from error\n",
+        "-    run(x)\n+    try:\n+        run(x)\n"
+        "+    except MemoryError as error:\n+        raise RuntimeError(1) from error\n",
     ),
     "a_notebook": (
         "a notebook",
