@@ -9,7 +9,7 @@ from torch.utils.data import Dataset
 
 
 class StreetScenes(Dataset):
-    """``root/images/<split>/<name>.jpg`` or .png, ``root/labels/<split>/<name>.png`` (8-bit train ids, 255 = ignore)."""
+    """``root/images/<split>/<name>.jpg`` or .png, ``root/labels/<split>/<name>.png`` (8-bit train ids, 255: ignore)."""
 
     def __init__(self, root: Path, split: str, transform: Callable) -> None:
         self.images = sorted(path for path in (root / "images" / split).glob("*") if path.suffix in (".jpg", ".png"))

@@ -233,7 +233,7 @@ NOT_RUN = {
     "a_script_with_texts_for_its_users": (
         "a program's source",
         '"""Trains.\n\nThe memory of the card goes up with each epoch, until it is killed: '
-        'all predictions are kept on the GPU\n'
+        "all predictions are kept on the GPU\n"
         'until the end of the validation, and a rare long sample needs more.\n"""\n'
         "import torch\n\nx = torch.ones(4, device='cuda')\nfor step in range(9):\n    print(x.sum().item())\n",
     ),
