@@ -43,6 +43,15 @@ bool is_of_launcher(std::string_view line) {
          std::ranges::any_of(kWords, [&](std::string_view word) { return line.contains(word); });
 }
 
+// What starts or ends several processes says of them: torch.multiprocessing.spawn, and mpirun of a rank.
+bool is_of_processes(std::string_view line) {
+  static constexpr auto kWords = std::to_array<std::string_view>(
+      {"mpirun detected that one or more", "mpirun noticed that process rank", "mpiexec detected that one or more",
+       "mpiexec noticed that process rank", "prterun detected that one or more", "prterun noticed that process rank"});
+  return (line.contains("-- process ") && line.contains(" terminated with the following error")) ||
+         std::ranges::any_of(kWords, [&](std::string_view word) { return line.contains(word); });
+}
+
 // Lightning's "GLOBAL_RANK: 0, MEMBER: 1/4", a script's "rank 1/4" and "rank 0 of 4"
 bool is_one_of_several(std::string_view line) {
   for (const std::string_view name : {"member: ", "rank ", "rank: "}) {
@@ -78,6 +87,25 @@ bool counts_tasks(std::string_view line) {
          (is_of_srun && (is_above(": task ", 0) || line.contains(": tasks "))) || is_one_of_several(line);
 }
 
+// A line of something that starts, watches or ends processes of its own: not a table, and not what people write.
+bool is_of_parent(std::string_view line) {
+  static constexpr auto kWords = std::to_array<std::string_view>(
+      {"spawned", "subprocess", "closing signal", "local_rank", "local rank", "[rank", "launch.py", "started process",
+       "starting process", "started server process", "started worker", "launched process", "child process"});
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return line.contains(word); });
+}
+
+// "process 4001", "subprocess 4001", "pid: 4001", "pid=4001": the number, whole, behind a word for a process.
+bool names_process(std::string_view line, std::string_view number) {
+  for (std::size_t at = line.find(number); at != std::string_view::npos; at = line.find(number, at + 1)) {
+    const std::size_t end = at + number.size();
+    if (end < line.size() && kDigits.contains(line[end])) continue;
+    const std::string_view before = line.substr(0, at).substr(0, line.substr(0, at).find_last_not_of(" :=#[(") + 1);
+    if (before.size() < at && (before.ends_with("process") || before.ends_with("pid"))) return true;
+  }
+  return false;
+}
+
 // "1: step 3 loss 0.5": the label of `srun --label`.
 std::optional<int> label_of(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -109,6 +137,16 @@ class Labels {
   std::string_view later_;
 };
 
+// The first line of which, in lower case, the test holds.
+std::optional<model::SourceLine> find_line(const model::TextFile& file, const auto& holds) {
+  for (std::string_view left = file.sample; !left.empty();) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    if (holds(lowered(line))) return model::SourceLine{file.name, 0, std::string(line)};
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<model::SourceLine> find_launcher_line(const model::TextFile& file) {
@@ -118,12 +156,27 @@ std::optional<model::SourceLine> find_launcher_line(const model::TextFile& file)
     const std::size_t end = std::min(left.find('\n'), left.size());
     const std::string_view line = left.substr(0, end);
     const std::string low = lowered(line);
-    if (is_of_launcher(low) || counts_tasks(low)) return model::SourceLine{file.name, 0, std::string(line)};
+    if (is_of_launcher(low) || is_of_processes(low) || counts_tasks(low))
+      return model::SourceLine{file.name, 0, std::string(line)};
     labels.add(line);
     left.remove_prefix(std::min(end + 1, left.size()));
   }
   const std::string_view labelled = labels.find();
   return labelled.empty() ? std::nullopt : std::optional(model::SourceLine{file.name, 0, std::string(labelled)});
+}
+
+std::optional<model::SourceLine> find_line_of_own_process(const model::TextFile& file, std::int64_t pid) {
+  const std::string number = std::to_string(pid);
+  return find_line(file, [&](const std::string& low) { return is_of_parent(low) && names_process(low, number); });
+}
+
+std::optional<FailedRank> find_failed_rank(const model::TextFile& file) {
+  const auto at = find_line(file, [](const std::string& low) {
+    return (low.contains("returned non-zero exit status") || low.contains("failed (exitcode: ")) &&
+           largest_behind(low, "local_rank").has_value();
+  });
+  if (!at) return std::nullopt;
+  return FailedRank{largest_behind(lowered(at->text), "local_rank").value_or(0), *at};
 }
 
 bool is_started_by_slurm(const model::TextFile& file) {

@@ -106,6 +106,38 @@ std::optional<SharedCard> look_at_each_other(const Scene& scene) {
   return std::nullopt;
 }
 
+// Processes of the message that the text names as the job's own, on the card where this one failed.
+std::optional<SharedCard> look_at_own_processes(const Scene& scene) {
+  if (scene.oom == nullptr || !scene.terms.total || scene.at.data_worker) return std::nullopt;
+  std::optional<SharedCard> shared;
+  Bytes held;
+  for (const model::OomProcess& process : scene.oom->processes) {
+    const auto named = find_own_process(scene, process);
+    if (!named) continue;
+    held += process.bytes.value;
+    if (shared) continue;
+    shared = SharedCard{
+        0.93, named, fmt::format("process {} is one of this job's own", process.pid),
+        fmt::format("process {} has {} of the card on which this one failed", process.pid, show(process.bytes))};
+  }
+  return share(held, scene.terms.total->value) > 0.25 ? shared : std::nullopt;
+}
+
+// A launcher names the rank that failed, which is not the first, and the one failure of the text is on the first card:
+// ranks of one node that have a card each fail on the card of their own number.
+std::optional<SharedCard> look_at_failed_rank(const Scene& scene) {
+  if (scene.oom == nullptr || scene.oom->gpu != 0 || !scene.oom->processes.empty() || scene.at.data_worker)
+    return std::nullopt;
+  const bool is_only_one = std::ranges::all_of(scene.ooms, [&](const OomMessage* one) { return one == scene.oom; });
+  const model::TextFile* file = file_of_failure(scene);
+  if (file == nullptr || !is_only_one || share(scene.terms.outside, scene.terms.total) <= 0.25) return std::nullopt;
+  const auto failed = find_failed_rank(*file);
+  if (!failed || failed->local_rank == 0 || mentions(file->sample, {"cuda_visible_devices"})) return std::nullopt;
+  return SharedCard{0.85, failed->at, fmt::format("it is the rank {} of its node that failed", failed->local_rank),
+                    fmt::format("and it failed on GPU 0, of which {} are held outside of it",
+                                show(scene.terms.others ? scene.terms.others : scene.terms.outside))};
+}
+
 // Others of the message that are of this process's size, while none is much larger: 0 where there is one.
 std::int64_t count_alike(const Scene& scene) {
   const Size own_size = scene.terms.own_process ? scene.terms.own_process : scene.terms.reserved;
@@ -152,6 +184,8 @@ std::optional<SharedCard> look_everywhere(const Scene& scene) {
   if (messages_share_card(scene) || table_shows_ranks_on_card(scene) || run_shares_card(scene))
     return SharedCard{.confidence = scene.oom != nullptr || scene.run_failed_for_memory() ? 0.93 : 0.7};
   if (auto shared = look_at_each_other(scene)) return shared;
+  if (auto shared = look_at_own_processes(scene)) return shared;
+  if (auto shared = look_at_failed_rank(scene)) return shared;
   return look_at_launcher(scene);
 }
 
@@ -162,6 +196,12 @@ std::optional<SharedCard> find_shared_card(const Scene& scene) {
   const model::TextFile* file = shared && scene.oom != nullptr ? file_of_failure(scene) : nullptr;
   if (file != nullptr) shared->by_slurm = is_started_by_slurm(*file);
   return shared;
+}
+
+std::optional<model::SourceLine> find_own_process(const Scene& scene, const model::OomProcess& process) {
+  const model::TextFile* file = scene.oom == nullptr ? nullptr : file_of_failure(scene);
+  if (file == nullptr || scene.oom->arithmetic.own_pid == process.pid) return std::nullopt;
+  return find_line_of_own_process(*file, process.pid);
 }
 
 bool ranks_share_card(const Scene& scene) { return find_shared_card(scene).has_value(); }

@@ -24,6 +24,10 @@ std::optional<SharedCard> find_shared_card(const Scene& scene);
 
 bool ranks_share_card(const Scene& scene);
 
+// The line by which the failure's text names this process of the message as one of the job's own; none: it names it
+// nowhere. What is the job's own is never somebody else's.
+std::optional<model::SourceLine> find_own_process(const Scene& scene, const model::OomProcess& process);
+
 }  // namespace vramfit::doctor
 
 #endif

@@ -58,7 +58,9 @@ bool advises_to_kill(const model::Diagnosis& diagnosis) {
 TEST(Ranks, of_a_launchers_job_that_print_no_rank_are_not_somebody_elses) {
   const char* const kLaunched[] = {
       "+ torchrun --nproc_per_node=4 train.py", "accelerate launch train.py",
-      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0"};
+      "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0",
+      "-- Process 2 terminated with the following error:",
+      "mpirun detected that one or more processes exited with non-zero status, thus causing"};
   for (const char* words : kLaunched) {
     for (const Case& given : {rank_case(words, {5.8, 5.8, 5.9}), rank_case(words, {}, 2)}) {
       const model::Diagnosis diagnosis = diagnose(given);
@@ -86,6 +88,27 @@ TEST(Ranks, that_slurm_or_mpi_started_are_known_by_what_counts_them) {
     EXPECT_GE(diagnosis.findings.front().confidence, 0.8) << words;
     EXPECT_FALSE(advises_to_kill(diagnosis)) << words;
   }
+}
+
+TEST(Ranks, that_the_text_itself_names_are_never_somebody_elses) {
+  for (const char* words : {"[INFO] [launch.py:256:main] process 4100 spawned with command: ['python', 'train.py']",
+                            "[INFO] [launch.py:319:sigkill_handler] Killing subprocess 4100",
+                            "WARNING api.py: Sending process 4100 closing signal SIGTERM",
+                            "failed (exitcode: 1) local_rank: 1 (pid: 4100) of binary: python"}) {
+    const model::Diagnosis diagnosis = diagnose(rank_case(words, {11.1}));
+    EXPECT_EQ(diagnosis.findings.front().label, "wrong_device") << words;
+    EXPECT_FALSE(advises_to_kill(diagnosis)) << words;
+  }
+  for (const char* words : {"Killing subprocess 41001", "process 4100 of my colleague", "step 4100 spawned"})
+    EXPECT_EQ(diagnose(rank_case(words, {11.1})).findings.front().label, "other_process") << words;
+}
+
+TEST(Ranks, of_which_the_launcher_names_one_that_failed_on_the_first_card) {
+  const auto first_of = [](const std::string& words) { return diagnose(rank_case(words, {})).findings.front().label; };
+  const std::string failed = "Command '['python', '-u', 'train.py', '--local_rank=";
+  EXPECT_EQ(first_of(failed + "3']' returned non-zero exit status 1."), "wrong_device");
+  EXPECT_EQ(first_of(failed + "0']' returned non-zero exit status 1."), "other_process");
+  EXPECT_EQ(first_of("CUDA_VISIBLE_DEVICES=3\n" + failed + "3']' returned non-zero exit status 1."), "other_process");
 }
 
 TEST(Ranks, of_slurm_are_told_its_own_variable) {

@@ -13,9 +13,10 @@ namespace {
 // No context with its kernels takes as much; contexts measured on cards up to H100 take 0.15 to 1.7 GiB.
 constexpr Bytes kMoreThanAContext = Bytes::mib(2048);
 
-// In a loader's worker the others of about its own size are its siblings, and the one process that holds more is what
-// started them all: the job itself, which nobody should end.
+// What the text names as a process of the job's own is; and in a loader's worker the others of about its own size are
+// its siblings, and the one process that holds more is what started them all: the job itself, which nobody should end.
 bool is_of_the_job(const Scene& scene, const model::OomProcess& process) {
+  if (find_own_process(scene, process)) return true;
   if (!scene.at.data_worker || !scene.terms.own_process) return false;
   const Bytes own = scene.terms.own_process->value;
   const auto is_like_own = [&](const model::OomProcess& one) {
