@@ -264,6 +264,17 @@ TEST(Settings, in_force_and_not_merely_advised) {
   EXPECT_EQ(seen["torch"], "2.1.0+cu118");
 }
 
+TEST(Settings, advised_by_a_message_that_was_wrapped_are_not_in_force) {
+  for (const char* message : {"memory is large try setting\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid",
+                              "memory is large try\nsetting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid",
+                              "memory is large try set\nting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to",
+                              "| is large try setting  |\n| PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True |",
+                              "[rank0]: try setting\n[rank0]: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"}) {
+    EXPECT_TRUE(read(message).settings.empty()) << message;
+  }
+  EXPECT_EQ(read("try this:\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True").settings.size(), 1u);
+}
+
 TEST(LaunchFailure, root_cause_and_others) {
   const auto evidence = read(R"(Failures:
 [1]:

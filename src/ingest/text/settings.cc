@@ -8,6 +8,7 @@
 
 #include "ingest/text/cursor.h"
 #include "ingest/text/line_text.h"
+#include "ingest/text/log_prefix.h"
 
 namespace vramfit::ingest {
 namespace {
@@ -114,6 +115,29 @@ std::string value_behind(std::string_view rest, bool list) {
   return cut_text(value, kLongestValue);
 }
 
+// The letters of a text alone: a terminal's width, a box or a table may break a message at any of them.
+std::string letters_of(std::string_view text) {
+  std::string letters;
+  for (const char letter : text) {
+    if (is_word(letter)) letters += lower(letter);
+  }
+  return letters;
+}
+
+// Whether an error message advises what follows: what it advises is not in force. The advice may begin on the line
+// above, where the message was wrapped.
+bool is_advised(const LogLine& line, std::string_view before) {
+  if (contains_ignoring_case(before, "try setting") || before.ends_with("Management and ") || before.ends_with(" Use "))
+    return true;
+  constexpr std::size_t kLongestAdvice = 32;
+  if (letters_of(before).size() >= kLongestAdvice) return false;  // it would stand on this line
+  std::string_view earlier = line.before;
+  const std::string above = take_line_above(earlier);
+  const std::string words =
+      letters_of(std::string_view(above).substr(parse_log_prefix(above).length)) + letters_of(before);
+  return words.ends_with("trysetting") || words.ends_with("memorymanagementand");
+}
+
 class SettingsReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
@@ -124,12 +148,7 @@ class SettingsReader final : public TextReader {
       if (at == kNowhere || (at > 0 && is_word(line.text[at - 1])) ||
           (taken != kNowhere && at >= taken && at < taken + longest.size()))
         continue;
-      // What an error message advises is not in force.
-      const std::string_view before = line.text.substr(0, at);
-      if (contains_ignoring_case(before, "try setting") || before.ends_with("Management and ") ||
-          before.ends_with(" Use ")) {
-        continue;
-      }
+      if (is_advised(line, line.text.substr(0, at))) continue;
       const std::string value =
           value_behind(line.text.substr(at + setting.word.size()), setting.as.contains('_') && setting.as[0] <= 'Z');
       if (value.empty() || value.contains('(') || value == "None") continue;
