@@ -155,7 +155,9 @@ bool Scene::has_failure() const {
       std::any_of(snapshots.begin(), snapshots.end(), [](const SnapshotFacts& facts) { return facts.ooms > 0; });
   const bool report_tells_oom = given.oom_report && given.oom_report->oom;
   return oom != nullptr || host_oom != nullptr || report_tells_oom ||
-         (!texts.library_errors.empty() && !only_other_errors()) || !texts.host_kills.empty() ||
+         (!texts.library_errors.empty() && !only_other_errors()) ||
+         !std::ranges::all_of(texts.host_kills,
+                              [&](const model::HostKill& kill) { return is_for_want_of_files(kill); }) ||
          (!texts.shm_errors.empty() && !lacks_open_files()) || snapshot_failed ||
          std::any_of(texts.foreign.begin(), texts.foreign.end(), says_failure) || run_failed_for_memory() ||
          (!kernel_failed() &&
@@ -182,6 +184,10 @@ bool Scene::was_handled(const model::SourceLine& told) const {
 bool Scene::lacks_open_files() const {
   return std::any_of(texts.remarks.begin(), texts.remarks.end(),
                      [](const model::Remarkable& remark) { return remark.kind == model::SentenceKind::kOpenFiles; });
+}
+
+bool Scene::is_for_want_of_files(const model::HostKill& kill) const {
+  return kill.kind == model::HostKillKind::kDataWorker && !kill.signal && lacks_open_files();
 }
 
 bool Scene::kernel_failed() const {

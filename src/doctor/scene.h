@@ -115,6 +115,8 @@ struct Scene {
   bool was_handled(const model::SourceLine& told) const;
   // The limit of open files was met, which is why shared memory could not be opened.
   bool lacks_open_files() const;
+  // The worker's end is told beside that limit, and no signal: it could not open what the others sent it.
+  bool is_for_want_of_files(const model::HostKill& kill) const;
   // A kernel checked something and failed, or read out of bounds: every later call fails then, with whatever text.
   bool kernel_failed() const;
   // Errors were read, and none of them is of a kind that memory causes.

@@ -221,6 +221,7 @@ void offer_for_what_filled_it(const Scene& scene, const model::HostKill* kill, D
 
 // A status of 137, or a worker that is gone, is no more than an end: of which the text gives another reason.
 bool has_other_reason(const Scene& scene, const model::HostKill& kill) {
+  if (scene.is_for_want_of_files(kill)) return true;
   return (kill.kind == HostKillKind::kExitStatus || kill.kind == HostKillKind::kDataWorker ||
           kill.kind == HostKillKind::kShell) &&
          find_remark(scene, model::SentenceKind::kEndedForOtherReason) != nullptr;
