@@ -1,9 +1,12 @@
 #include "ingest/text/gpu_status.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <string>
 
 #include "ingest/text/printed_size.h"
 #include "ingest/text/read_text.h"
@@ -75,6 +78,19 @@ TEST(GpuStatus, table_of_driver_384) {
   EXPECT_EQ(found[0].processes[0].pid, 12345);
   EXPECT_EQ(found[0].processes[0].name, "python train.py");
   EXPECT_EQ(found[0].processes[0].memory, mib("7012"));
+}
+
+TEST(GpuStatus, table_behind_a_prefix_that_is_not_known) {
+  std::string text, line;
+  std::istringstream table{std::string(kOldTable)};
+  for (int second = 10; std::getline(table, line); ++second) text += fmt::format("10:00:{} host | {}\n", second, line);
+  const auto read = all(text), plain = all(kOldTable);
+  ASSERT_EQ(read.size(), 1u);
+  ASSERT_EQ(read[0].cards.size(), plain[0].cards.size());
+  EXPECT_EQ(read[0].cards[0].used, plain[0].cards[0].used);
+  EXPECT_EQ(read[0].cards[0].name, "Tesla K80");
+  ASSERT_EQ(read[0].processes.size(), plain[0].processes.size());
+  EXPECT_EQ(read[0].processes[0].pid, 12345);
 }
 
 TEST(GpuStatus, table_of_windows_lists_processes_without_memory) {

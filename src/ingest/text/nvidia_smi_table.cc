@@ -135,12 +135,21 @@ std::optional<model::MigSlice> slice_of(const std::vector<std::string_view>& cel
   return model::MigSlice{id(0), id(1), id(2), id(3), gpu_size(pair[0]), gpu_size(pair[1])};
 }
 
+// "10:00:01 host | ": what stands before a line but for its numbers, which may be a time.
+std::string shape_of_prefix(std::string_view prefix) {
+  std::string shape(prefix);
+  std::ranges::replace_if(shape, is_digit, '0');
+  return shape;
+}
+
 class NvidiaSmiTableReader final : public TextReader {
  public:
   void read(const LogLine& line, EvidenceSink& sink) override {
-    const std::string_view text = line.text;
+    const bool is_head = line.text.contains("NVIDIA-SMI") && line.text.contains("Version");
+    if (is_head) shape_ = shape_before_table(line.text);
+    const std::string_view text = without_prefix(line.text);
     const auto cells = table_cells(text);
-    if (text.contains("NVIDIA-SMI") && text.contains("Version") && !cells.empty()) return begin(line, sink);
+    if (is_head && !cells.empty()) return begin(line, sink);
     if (!open_) return begin_within(line, cells, sink);
     if (line.stream != stream_) return;
     if (cells.empty() && !text.contains("+--")) {
@@ -165,6 +174,17 @@ class NvidiaSmiTableReader final : public TextReader {
 
  private:
   enum class Section { kCards, kSlices, kProcesses };
+
+  // What something that collects logs put before the head's first bar, where it is none of the prefixes that are known;
+  // it stands before every line of the table.
+  static std::string shape_before_table(std::string_view head) {
+    const std::size_t bar = head.rfind('|', head.find("NVIDIA-SMI"));
+    return bar == kNowhere || trim(head.substr(0, bar)).empty() ? std::string() : shape_of_prefix(head.substr(0, bar));
+  }
+  std::string_view without_prefix(std::string_view text) const {
+    const std::string_view prefix = text.substr(0, shape_.size());
+    return shape_.empty() || shape_of_prefix(prefix) != shape_ ? text : text.substr(prefix.size());
+  }
 
   void begin(const LogLine& line, EvidenceSink& sink) {
     finish(sink);
@@ -243,7 +263,7 @@ class NvidiaSmiTableReader final : public TextReader {
   }
 
   std::optional<model::GpuStatus> open_;
-  std::string stream_;
+  std::string stream_, shape_;
   Section section_ = Section::kCards;
   int idle_ = 0;
 };
