@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace vramfit::doctor {
 
 namespace {
@@ -132,6 +134,23 @@ void offer_smaller_blocks_of_vulkan(Draft& draft) {
   draft.fix({"Let llama.cpp ask for its weights in smaller blocks, where the driver gives no large one",
              "export GGML_VK_FORCE_MAX_ALLOCATION_SIZE=1073741824  # bytes", std::nullopt, "none",
              Applicability::kMayBeWrong});
+}
+
+void offer_more_pages(Draft& draft) {
+  draft.fix({"Let it map more of the host's memory (the driver's GTT limit: half of it, as a rule)",
+             "ttm.pages_limit=PAGES ttm.page_pool_size=PAGES  # of 4 KiB each, on the kernel's command line; older "
+             "kernels: amdgpu.gttsize=MIB; see\n"
+             "cat /sys/module/ttm/parameters/pages_limit /sys/class/drm/card*/device/mem_info_gtt_total",
+             std::nullopt, "none: a reboot, and less for the host", Applicability::kFillIn});
+}
+
+void offer_more_pages_to_apu(const Scene& scene, Draft& draft) {
+  const bool is_shown = std::ranges::any_of(scene.texts.files, [](const model::TextFile& file) {
+    return mentions(file.sample, {"gfx1150", "gfx1151", "gfx1152", "strix halo", "strix point", "ryzen ai max",
+                                  "radeon 8060s", "radeon 8050s", "radeon 890m"});
+  });
+  if (scene.platform.windows || !(is_shown || find_remark(scene, model::SentenceKind::kGttLimit) != nullptr)) return;
+  offer_more_pages(draft);
 }
 
 void ask_for_snapshot(const Scene& scene, Draft& draft) {

@@ -25,6 +25,9 @@ void offer_fewer_layers(Draft& draft);  // of llama.cpp and Ollama
 void offer_shorter_context(std::int64_t tokens, Draft& draft);
 void offer_smaller_quantization(Draft& draft);
 void offer_smaller_blocks_of_vulkan(Draft& draft);
+void offer_more_pages(Draft& draft);  // to a GPU of AMD's that shares the host's memory
+// The same, where the text shows such a GPU (Strix Halo and its kin), or its driver's limit of such pages.
+void offer_more_pages_to_apu(const Scene& scene, Draft& draft);
 
 // What to give so that time, and not only one moment, can be judged.
 void ask_for_snapshot(const Scene& scene, Draft& draft);

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from doctor_calls import HERE, Doctor
 
 
@@ -337,3 +339,28 @@ def test_what_deepspeed_pins_is_told_with_its_own_key(doctor: Doctor) -> None:
 def test_a_gpu_that_shares_the_hosts_memory_is_told_its_limit_below_llama_cpp(doctor: Doctor) -> None:
     given = commands(doctor, "mig_or_partition--llama_on_an_apu")
     assert any("ttm.pages_limit" in one for one in given) and any("-ngl" in one for one in given), given
+
+
+OF_APU = {
+    "a_card_that_is_named": (
+        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 62.22 "
+        "GiB of which 4.10 GiB is free. Of the allocated memory 57.20 GiB is allocated by PyTorch, and 120.00 MiB is "
+        "reserved by PyTorch but unallocated.\n# AMD Ryzen AI MAX+ 395 (Strix Halo), gfx1151, 128 GB\n"
+    ),
+    "a_server": (
+        "ggml_cuda_init: found 1 ROCm devices:\n  Device 0: AMD Radeon 8060S Graphics, gfx1151 (0x1151), VMM: no\n"
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 70000.00 MiB on device 0: cudaMalloc failed: out of "
+        "memory\nalloc_tensor_range: failed to allocate ROCm0 buffer of size 73400320000\n"
+    ),
+    "words_of_its_driver": (
+        "[    1.768086] amdgpu 0000:bd:00.0:  63968M of GTT memory ready.\n"
+        "ds4: ROCm model arena alloc failed for tensor-span:105 (1792.00 MiB chunk): out of memory\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_APU)
+def test_a_gpu_that_shares_the_hosts_memory_is_told_of_its_limit(doctor: Doctor, tmp_path: Path, name: str) -> None:
+    (tmp_path / "job.log").write_text(OF_APU[name])
+    fixes = doctor.look(str(tmp_path / "job.log")).result["findings"][0]["fixes"]
+    assert any("ttm.pages_limit" in one["command"] and "amdgpu.gttsize" in one["command"] for one in fixes), fixes

@@ -146,6 +146,7 @@ bool look_at_vulkan(const Scene& scene, Draft& draft) {
   draft.weigh(0.5).title(
       "The driver of Vulkan gave no memory: the card is full, or the block was larger than it gives");
   draft.because(refused->at, with_sizes("VK_ERROR_OUT_OF_DEVICE_MEMORY says no more than that", *refused));
+  offer_more_pages_to_apu(scene, draft);
   offer_fewer_layers(draft);
   offer_shorter_context(4096, draft);
   offer_smaller_quantization(draft);
@@ -269,6 +270,7 @@ void find_capacity_exceeded(const Scene& scene, Draft& draft) {
   if (draft.is_empty() && !scene.oom_has_numbers && !scene.has_run()) look_at_what_is_told(scene, draft);
   if (draft.is_empty() && !scene.has_run()) look_at_tensor(scene, draft);
   if (draft.is_empty()) return;
+  if (!scene.has_run()) offer_more_pages_to_apu(scene, draft);
   if (scene.at.pictures || find_remark(scene, model::SentenceKind::kToldVae) != nullptr) {
     offer_smaller_pictures(draft);
   } else if (scene.at.placing) {

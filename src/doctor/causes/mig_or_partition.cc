@@ -67,13 +67,6 @@ Size free_on_host(const Scene& scene) {
   return std::nullopt;
 }
 
-void offer_more_pages(Draft& draft) {
-  draft.fix({"Let it map more of the host's memory",
-             "ttm.pages_limit=PAGES ttm.page_pool_size=PAGES  # of 4 KiB each, on the kernel's command line; see\n"
-             "cat /sys/module/ttm/parameters/pages_limit /sys/class/drm/card*/device/mem_info_gtt_total",
-             std::nullopt, "none: a reboot, and less for the host", Applicability::kFillIn});
-}
-
 // A GPU that shares the host's memory has as much as Linux lets it map, and the driver says how much that is.
 bool look_at_limit_of_pages(const Scene& scene, Draft& draft) {
   const Size& total = scene.terms.total;

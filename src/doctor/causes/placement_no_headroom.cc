@@ -51,6 +51,7 @@ bool look_at_llama(const Scene& scene, Draft& draft) {
                                                 : fmt::format("one buffer of {} was asked for, and the driver refused",
                                                               show(dump->sizes.front().bytes)));
   }
+  offer_more_pages_to_apu(scene, draft);
   offer_fewer_layers(draft);
   if (buffers != nullptr) offer_shorter_context(4096, draft);
   offer_smaller_quantization(draft);
@@ -107,6 +108,7 @@ void find_placement_no_headroom(const Scene& scene, Draft& draft) {
     draft.because(scene.oom_line(), fmt::format("{} of {} are live before the request of {}", show(scene.terms.live),
                                                 show(scene.terms.total), show(scene.terms.tried)));
   }
+  offer_more_pages_to_apu(scene, draft);
   draft.fix({"Leave room on each card for what a forward pass needs",
              "from_pretrained(..., device_map=\"auto\", max_memory={0: \"GIB_YOU_ALLOW\", \"cpu\": \"64GiB\"})",
              std::nullopt, "layers on the CPU are slow", Applicability::kFillIn});

@@ -20,6 +20,7 @@ void look_at_doubt(const Doubt& doubt, const Scene& scene, Draft& draft) {
   for (const std::string& what : doubt.give) draft.confirm(what);
   if (doubt.next) draft.fix(*doubt.next);
   if (scene.has_run() || doubt.next) return;
+  if (!scene.texts.memory_words.empty() || !scene.texts.oom_mentions.empty()) offer_more_pages_to_apu(scene, draft);
   ask_for_traceback(scene, draft);
   ask_for_snapshot(scene, draft);
   ask_for_script(scene, draft);
@@ -51,6 +52,7 @@ void find_unknown(const Scene& scene, Draft& draft) {
   if (scene.oom == nullptr && foreign == scene.texts.foreign.end() && !scene.texts.library_errors.empty()) {
     draft.because(scene.texts.library_errors.front().at, "it may be memory that ran out, or anything else");
   }
+  offer_more_pages_to_apu(scene, draft);
   ask_for_traceback(scene, draft);
   ask_for_snapshot(scene, draft);
   ask_for_script(scene, draft);
