@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/out_of_memory.h"
+#include "doctor/last_line.h"
 #include "doctor/leak.h"
 #include "doctor/not_run.h"
 
@@ -282,6 +283,35 @@ std::optional<Doubt> doubt_prose(const Scene& scene) {
   return std::nullopt;
 }
 
+// What readers made something of is no strange end, whatever its words.
+bool is_understood(const model::Evidence& texts, const SourceLine& last) {
+  const auto is_at = [&](const auto& entry) {
+    return entry.at.file == last.file && !entry.at.text.empty() && last.text.ends_with(entry.at.text);
+  };
+  return std::ranges::any_of(texts.remarks, is_at) || std::ranges::any_of(texts.training, is_at) ||
+         std::ranges::any_of(texts.foreign, is_at) || std::ranges::any_of(texts.host, is_at) ||
+         std::ranges::any_of(texts.told, is_at);
+}
+
+// A log that ends in a line like none above it, which nobody understood: a failure is what programs say last.
+std::optional<Doubt> doubt_last_line(const Scene& scene) {
+  if (find_other_failure(scene) || scene.kernel_failed()) return std::nullopt;
+  for (const model::TextFile& file : scene.texts.files) {
+    if (file.looks != model::TextLooks::kLog || file.kind != model::TextKind::kNone ||
+        file.program != model::ProgramIn::kNone)
+      continue;
+    const auto last = find_strange_last_line(file);
+    if (!last || was_watched(scene, *last) || scene.was_handled(*last) || is_understood(scene.texts, *last) ||
+        is_said_to_be_well(scene.texts, file))
+      continue;
+    return Doubt{"The log ends in words that are not known here, like none before them",
+                 *last,
+                 "a program that fails says so last, and whether this one did does not follow from the rest",
+                 {kWholeText, "dmesg -T, nvidia-smi and free -h at the time it ended"}};
+  }
+  return std::nullopt;
+}
+
 // A text that ends within a traceback: the error stood behind it.
 std::optional<Doubt> doubt_cut_traceback(const Scene& scene) {
   const auto& tracebacks = scene.texts.tracebacks;
@@ -362,7 +392,7 @@ bool is_cuda_kernel_failure(const model::LibraryError& error) {
 std::optional<Doubt> find_doubt(const Scene& scene) {
   for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_what_was_not_run, doubt_words, doubt_told,
                           doubt_supposed, doubt_cured, doubt_cut_traceback, doubt_what_is_not_known, doubt_mentioned,
-                          doubt_prose, doubt_growth, doubt_values, doubt_full_card}) {
+                          doubt_prose, doubt_last_line, doubt_growth, doubt_values, doubt_full_card}) {
     if (auto doubt = find(scene)) return doubt;
   }
   return std::nullopt;

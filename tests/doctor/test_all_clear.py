@@ -62,6 +62,8 @@ UNKNOWN = {
         'Running this in the published image ends with\n\nassert "expandable_segments:True" not in conf\n\n'
         "python3 -m tune.ppo \\\n   --micro_train_batch_size 1 \\\n   --gpu_memory_utilization 0.6\n"
     ),
+    "a_last_line_in_another_language": "step 1 loss 0.5\nstep 2 loss 0.4\nLỗi: GPU hết bộ nhớ\n",
+    "a_last_line_of_a_driver": "step 1 loss 0.5\nstep 2 loss 0.4\nNVRM: RmInitAdapter failed! (0x24:0x51:1524)\n",
     "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
 }
 
@@ -303,6 +305,13 @@ def test_a_heap_of_java_is_the_hosts_and_not_the_cards(doctor: Doctor, tmp_path:
 
 
 KILLED = {
+    "by_a_shell_in_polish": "$ python train.py\nEpoch 1: 12%\nUnicestwiony\n",
+    "by_a_shell_in_spanish": "$ python train.py\nEpoch 1: 12%\nTerminado (killed)\n",
+    "errno_12_in_french": "OSError: [Errno 12] Ne peut allouer de la mémoire\n",
+    "by_htcondor": "Job was held.\n\tError from slot1@node: Docker job has gone over memory limit of 4096 Mb\n",
+    "by_android": "step 2 loss 0.4\nlowmemorykiller: Kill 'org.demo' (12331), uid 10211 to free 2349812kB rss\n",
+    "windows_by_its_number": "step 2 loss 0.4\nSTATUS_NO_MEMORY (0xC0000017)\n",
+    "by_sge": "step 2 loss 0.4\njob 12345.1 died through signal KILL (9)\n",
     "by_make": "make: *** [Makefile:12: train] Killed\n",
     "by_slurm": "srun: error: node1: task 0: Killed\n",
     "by_a_shell_without_a_script": "line 3: 4242 Killed                  python train.py --epochs 10\n",

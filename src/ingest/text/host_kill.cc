@@ -17,9 +17,25 @@ using model::HostKill;
 using model::HostKillKind;
 
 // The word that a shell prints for a process that SIGKILL ended, in the languages of bash.
-constexpr std::array<std::string_view, 12> kKilledWords{"Killed", "killed",   "Getötet", "已杀死",
-                                                        "已终止", "強制終了", "Убито",   "Matado",
-                                                        "Morto",  "Zabity",   "Ucciso",  "Processus arrêté"};
+constexpr std::array<std::string_view, 19> kKilledWords{"Killed",
+                                                        "killed",
+                                                        "Getötet",
+                                                        "已杀死",
+                                                        "已终止",
+                                                        "強制終了",
+                                                        "Убито",
+                                                        "Matado",
+                                                        "Morto",
+                                                        "Zabity",
+                                                        "Ucciso",
+                                                        "Processus arrêté",
+                                                        "Terminado (killed)",
+                                                        "Unicestwiony",
+                                                        "죽었음",
+                                                        "Öldürüldü",
+                                                        "Dödad",
+                                                        "Zabit",
+                                                        "Вбито"};
 
 // ---- the shell ------------------------------------------------------------------------------------------------------
 
@@ -88,9 +104,9 @@ std::optional<HostKill> exit_status(std::string_view text) {
     }
   }
   // "c++: fatal error: Killed signal terminated program cc1plus", "internal compiler error: Killed (program cc1)"
-  for (const std::string_view word :
-       {"Killed signal terminated program", "error: Killed (program", "SIGKILL: kill", "Signals.SIGKILL",
-        "signal SIGKILL", "(SIGKILL)", "signal 9", "signal: Killed", "signal: killed", "SIGKILL: 9"}) {
+  for (const std::string_view word : {"Killed signal terminated program", "error: Killed (program", "SIGKILL: kill",
+                                      "Signals.SIGKILL", "signal SIGKILL", "signal KILL (9)", "(SIGKILL)", "signal 9",
+                                      "signal: Killed", "signal: killed", "SIGKILL: 9"}) {
     if (!text.contains(word) || text.contains("DataLoader worker")) continue;
     // What a launcher does to the others is not what happened to the first.
     if (contains_ignoring_case(text, "sending") || contains_ignoring_case(text, "forcefully exiting"))
@@ -174,7 +190,7 @@ struct HostKillSentence {
   std::string_view words;  // lower case
   HostKillKind kind;
 };
-constexpr std::array<HostKillSentence, 34> kHostKillSentences{{
+constexpr std::array<HostKillSentence, 41> kHostKillSentences{{
     {"oomkilled\": true", HostKillKind::kContainer},
     {"oomkilled\":true", HostKillKind::kContainer},
     {"oomkilled=true", HostKillKind::kContainer},
@@ -203,7 +219,14 @@ constexpr std::array<HostKillSentence, 34> kHostKillSentences{{
     {"low on resource: memory", HostKillKind::kDaemon},  // Kubernetes, of a pod that it evicts
     {"due to memory pressure", HostKillKind::kDaemon},
     {"std::bad_alloc", HostKillKind::kAllocation},
-    {"[errno 12] cannot allocate memory", HostKillKind::kAllocation},
+    {"[errno 12]", HostKillKind::kAllocation},        // "Cannot allocate memory", in whatever language
+    {"not enough space", HostKillKind::kAllocation},  // the same of Solaris
+    {"status_no_memory", HostKillKind::kAllocation},  // of Windows, and its numbers
+    {"0xc0000017", HostKillKind::kAllocation},
+    {"-1073741801", HostKillKind::kAllocation},
+    {"not enough quota is available to process", HostKillKind::kAllocation},
+    {"gone over memory limit", HostKillKind::kContainer},  // HTCondor
+    {"lowmemorykiller: kill", HostKillKind::kDaemon},      // Android
     {"the paging file is too small", HostKillKind::kAllocation},
     {"[winerror 1455]", HostKillKind::kAllocation},  // the same, in whatever language Windows speaks
     {"[winerror 8]", HostKillKind::kAllocation},
@@ -227,6 +250,7 @@ bool is_meant(const HostKillSentence& sentence, std::string_view text) {
   if (sentence.words == "systemd-oomd") return contains_ignoring_case(text, "killed");
   if (sentence.words == "earlyoom") return contains_ignoring_case(text, "sending sig");
   if (sentence.words == "std::bad_alloc") return !is_of_card(text);
+  if (sentence.words == "not enough space") return text.contains("mmap") || text.contains("fork");
   if (sentence.words == "exceeded memory limit")
     return contains_ignoring_case(text, "job") || contains_ignoring_case(text, "step");
   return true;
@@ -358,7 +382,20 @@ constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
                                                                  "бито",
                                                                  "matado",
                                                                  "morto",
-                                                                 "zabity",
+                                                                 "zabit",
+                                                                 "nicestwiony",
+                                                                 "죽었음",
+                                                                 "ldürüldü",
+                                                                 "dödad",
+                                                                 "(killed)",
+                                                                 "[errno 12]",
+                                                                 "enough space",
+                                                                 "status_no_memory",
+                                                                 "0xc0000017",
+                                                                 "-1073741801",
+                                                                 "enough quota",
+                                                                 "lowmemorykiller",
+                                                                 "signal kill",
                                                                  "ucciso",
                                                                  "arrêté",
                                                                  "sigkill",
