@@ -61,6 +61,15 @@ constexpr std::array kSteps = {
        ALTER TABLE figures RENAME TO devices;)",
 };
 
+// What says that a file is ours: "vram" in the four bytes that SQLite leaves for it (application_id).
+constexpr std::int64_t kApplication = 0x7672616d;
+// Files of these formats may lack it: they were made before it was written.
+constexpr std::int64_t kLastUnmarked = 3;
+
+Result<void> mark_as_ours(Connection& connection) {
+  return connection.execute(fmt::format("PRAGMA application_id = {}", kApplication));
+}
+
 Result<int> read_schema(Connection& connection) {
   auto statement = connection.prepare("PRAGMA user_version");
   if (!statement) return std::unexpected(statement.error());
@@ -82,6 +91,7 @@ Result<bool> take_step(Connection& connection, int wanted) {
   if (auto done = connection.execute(fmt::format("PRAGMA user_version = {}", *schema + 1)); !done) {
     return std::unexpected(done.error());
   }
+  if (auto done = mark_as_ours(connection); !done) return std::unexpected(done.error());
   if (auto done = transaction->commit(); !done) return std::unexpected(done.error());
   return true;
 }
@@ -89,18 +99,25 @@ Result<bool> take_step(Connection& connection, int wanted) {
 }  // namespace
 
 Result<void> refuse_strangers(Connection& connection) {
-  auto tables = connection.prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table'");
-  if (!tables) return std::unexpected(tables.error());
-  if (const auto row = tables->step(); !row) return std::unexpected(row.error());
-  if (tables->integer(0) == 0) return {};  // a new file
-  // What step 1 made, and no step takes away.
-  auto own = connection.prepare(
-      "SELECT count(*) FROM pragma_table_info('runs') WHERE name IN ('number', 'uuid', 'script_hash', "
-      "'process_began')");
-  if (!own) return std::unexpected(own.error());
-  if (const auto row = own->step(); !row) return std::unexpected(row.error());
-  constexpr std::int64_t kAll = 4;
-  if (own->integer(0) == kAll) return {};
+  // One statement, and so one moment: another vramfit may be making this file right now.
+  auto marks = connection.prepare(
+      "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+      "FROM pragma_application_id, pragma_user_version");
+  if (!marks) return std::unexpected(marks.error());
+  if (const auto row = marks->step(); !row) return std::unexpected(row.error());
+  const std::int64_t application = marks->integer(0), version = marks->integer(1), entries = marks->integer(2);
+  if (application == kApplication) return {};
+  if (application == 0 && version == 0 && entries == 0) return {};  // a new file
+  if (application == 0 && version > 0 && version <= kLastUnmarked) {
+    // What step 1 made, and no step takes away.
+    auto own = connection.prepare(
+        "SELECT count(*) FROM pragma_table_info('runs') WHERE name IN ('number', 'uuid', 'script_hash', "
+        "'process_began')");
+    if (!own) return std::unexpected(own.error());
+    if (const auto row = own->step(); !row) return std::unexpected(row.error());
+    constexpr std::int64_t kAll = 4;
+    if (own->integer(0) == kAll) return {};
+  }
   return fail(ErrorCode::kUsage, "this SQLite database is another program's, and no run history", "",
               "name a file of vramfit's own with VRAMFIT_STORE: a new one is made");
 }

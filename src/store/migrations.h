@@ -1,4 +1,5 @@
-// The history's tables, as the list of steps that led to them. A file says which steps it has had (user_version).
+// The history's tables, as the list of steps that led to them. A file says which steps it has had (user_version),
+// and that it is ours (application_id).
 #ifndef VRAMFIT_STORE_MIGRATIONS_H
 #define VRAMFIT_STORE_MIGRATIONS_H
 
@@ -10,7 +11,8 @@ namespace vramfit::store {
 // What this program writes: the number of steps there are.
 int newest_schema();
 
-// A database that has tables, and not ours, is another program's: its user named the wrong file. Reads only.
+// A database is ours that has nothing in it at all, or our mark: any other is another program's, and its user named the
+// wrong file. Reads only.
 base::Result<void> refuse_strangers(Connection& connection);
 
 // Brings a file up to `wanted` (tests stop earlier), each step in a transaction of its own: a crash between two steps

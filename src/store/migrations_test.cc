@@ -88,6 +88,7 @@ TEST_F(MigrationsTest, WhatNothingMeasuredIsNoZeroAnyMore) {
 TEST_F(MigrationsTest, AFileFromANewerVramfitIsRefusedAndLeftAlone) {
   {
     Connection connection = connect();
+    ASSERT_TRUE(migrate(connection));
     ASSERT_TRUE(connection.execute("PRAGMA user_version = 999"));
   }
   const auto store = Store::open(file());

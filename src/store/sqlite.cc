@@ -38,6 +38,19 @@ std::unexpected<base::Error> fail_sqlite(sqlite3* database, std::string what) {
   }
 }
 
+// A path within a URI of SQLite.
+std::string escaped(std::string_view path) {
+  std::string text;
+  for (const char each : path) {
+    if (each == '%' || each == '?' || each == '#') {
+      text += each == '%' ? "%25" : each == '?' ? "%3f" : "%23";
+    } else {
+      text += each;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -101,9 +114,20 @@ std::string Statement::text(int column) const {
 void Connection::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 Result<Connection> Connection::open(const std::filesystem::path& path, int busy_ms) {
+  return open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, busy_ms);
+}
+
+Result<Connection> Connection::open_to_read(const std::filesystem::path& path, int busy_ms) {
+  std::error_code none;
+  const auto logged = std::filesystem::file_size(path.string() + "-wal", none);
+  if (!none && logged > 0) return open(path, SQLITE_OPEN_READONLY, busy_ms);
+  // Without "immutable" SQLite makes an empty log beside a file in WAL mode, and leaves it there.
+  return open("file:" + escaped(path.string()) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, busy_ms);
+}
+
+Result<Connection> Connection::open(const std::string& name, int flags, int busy_ms) {
   sqlite3* database = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-  const int code = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   Connection connection(database);
   if (code != SQLITE_OK) return fail_sqlite(database, "cannot open the run history");
   sqlite3_busy_timeout(database, busy_ms);

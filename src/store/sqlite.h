@@ -49,6 +49,8 @@ class Connection {
  public:
   // Waits up to `busy_ms` for another writer.
   static base::Result<Connection> open(const std::filesystem::path& path, int busy_ms);
+  // Of a file that is there, and that nothing is written to: not what its log holds either, when this closes.
+  static base::Result<Connection> open_to_read(const std::filesystem::path& path, int busy_ms);
 
   base::Result<Statement> prepare(std::string_view sql);
   // Several statements without parameters.
@@ -61,6 +63,7 @@ class Connection {
     void operator()(sqlite3* database) const;
   };
   explicit Connection(sqlite3* database) : database_(database) {}
+  static base::Result<Connection> open(const std::string& name, int flags, int busy_ms);
   std::unique_ptr<sqlite3, Close> database_;
 };
 

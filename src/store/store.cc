@@ -27,6 +27,20 @@ std::unexpected<base::Error> pass_on(const Result<T>& failed) {
   return std::unexpected(failed.error());
 }
 
+std::unexpected<base::Error> at(base::Error error, const std::filesystem::path& path) {
+  if (error.where.empty()) error.where = path.string();
+  return std::unexpected(std::move(error));
+}
+
+// Another program's file stays as it is byte for byte: what opens it to write may already write, as it brings in what a
+// log holds. What can't be looked at (a log that is to be rolled back) is for the caller's own connection to tell.
+Result<void> refuse_strangers(const std::filesystem::path& path) {
+  auto look = Connection::open_to_read(path, kBusyMs);
+  if (!look) return {};
+  auto own = refuse_strangers(*look);
+  return own || own.error().code != ErrorCode::kUsage ? Result<void>() : own;
+}
+
 }  // namespace
 
 Result<Store> Store::open(const std::filesystem::path& path) {
@@ -37,24 +51,19 @@ Result<Store> Store::open(const std::filesystem::path& path) {
                       "VRAMFIT_STORE=FILE, or none");
   }
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  if (std::filesystem::exists(status)) {
+    if (auto own = refuse_strangers(path); !own) return at(own.error(), path);
+  }
   auto connection = Connection::open(path, kBusyMs);
   if (!connection) return pass_on(connection);
-  if (auto own = refuse_strangers(*connection); !own) {
-    base::Error error = own.error();
-    if (error.where.empty()) error.where = path.string();
-    return std::unexpected(error);
-  }
+  if (auto own = refuse_strangers(*connection); !own) return at(own.error(), path);
   // NORMAL with WAL: a killed process loses nothing; a power cut may lose the last runs, never the file.
   if (auto set =
           connection->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
       !set) {
     return pass_on(set);
   }
-  if (auto done = migrate(*connection); !done) {
-    base::Error error = done.error();
-    if (error.where.empty()) error.where = path.string();
-    return std::unexpected(error);
-  }
+  if (auto done = migrate(*connection); !done) return at(done.error(), path);
   Store store(std::move(*connection));
   if (auto done = store.mark_interrupted(); !done) return pass_on(done);
   return store;

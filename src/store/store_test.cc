@@ -261,6 +261,46 @@ TEST_F(StoreTest, ADatabaseOfAnotherProgramIsRefusedAndNotTouched) {
   EXPECT_FALSE(std::filesystem::exists(file().string() + "-wal"));
 }
 
+TEST_F(StoreTest, WhateverAnotherProgramsDatabaseHasInItMakesItTheirs) {
+  std::filesystem::create_directories(file().parent_path());
+  for (const char* theirs : {"CREATE VIEW v AS SELECT 1 AS one", "PRAGMA application_id = 5", "PRAGMA user_version = 2",
+                             "PRAGMA journal_mode = WAL; CREATE VIEW v AS SELECT 1 AS one",
+                             "CREATE TABLE runs (number, uuid, script_hash, process_began); PRAGMA application_id = 5",
+                             "CREATE TABLE runs (number, uuid, script_hash, process_began)"}) {
+    std::filesystem::remove(file());
+    ASSERT_TRUE(Connection::open(file(), 0)->execute(theirs));
+    const auto before = base::read_file(file());
+    ASSERT_FALSE(before->empty());
+    const auto store = Store::open(file());
+    ASSERT_FALSE(store) << theirs;
+    EXPECT_EQ(store.error().code, base::ErrorCode::kUsage) << theirs;
+    EXPECT_EQ(base::read_file(file()), before) << theirs;
+    EXPECT_FALSE(std::filesystem::exists(file().string() + "-wal")) << theirs;
+  }
+}
+
+TEST_F(StoreTest, AnotherProgramsDatabaseThatIsOpenKeepsItsLog) {
+  std::filesystem::create_directories(file().parent_path());
+  const auto from = folder_ / "from.db", log = std::filesystem::path(file().string() + "-wal");
+  auto theirs = Connection::open(from, 0);
+  ASSERT_TRUE(theirs->execute("PRAGMA journal_mode = WAL; CREATE VIEW v AS SELECT 1 AS one"));
+  std::filesystem::copy_file(from, file());  // as a machine that lost its power leaves them
+  std::filesystem::copy_file(from.string() + "-wal", log);
+  const auto before = base::read_file(file()), logged = base::read_file(log);
+  ASSERT_FALSE(Store::open(file()));
+  EXPECT_EQ(base::read_file(file()), before);
+  EXPECT_EQ(base::read_file(log), logged);
+}
+
+TEST_F(StoreTest, AFileWithoutBytesAndAStoreWithoutOurMarkAreOurs) {
+  std::filesystem::create_directories(file().parent_path());
+  ASSERT_TRUE(base::write_file(file(), ""));
+  ASSERT_TRUE(Store::open(file()));
+  ASSERT_TRUE(Connection::open(file(), 0)->execute("PRAGMA application_id = 0"));  // as stores were until now
+  const auto store = Store::open(file());
+  EXPECT_TRUE(store) << to_string(store.error());
+}
+
 TEST_F(StoreTest, AFileThatIsNoDatabaseIsToldAndNotTouched) {
   std::filesystem::create_directories(file().parent_path());
   ASSERT_TRUE(base::write_file(file(), std::string(5000, 'z')));
