@@ -85,12 +85,35 @@ def test_the_doctor_names_the_list_that_grew(bare: BareJob) -> None:
     assert ours[1].lstrip().startswith("the report is in vramfit-oom/")
     diagnosis = (report_in(bare.folder)["folder"] / "diagnosis.txt").read_text()
     assert "features[0]" in diagnosis
-    for given in ("snapshot.pickle", "owners.txt"):
-        words = [str(STAGE / "bin" / "vramfit"), "doctor", str(report_in(bare.folder)["folder"] / given)]
-        alone = subprocess.run(words, capture_output=True, text=True, check=False)
-        first, *others = re.findall(r"^\[.\] (VF\d+)", alone.stdout, re.MULTILINE)
-        assert first == "VF201", alone.stdout
-        assert "features[0]" in alone.stdout.split("VF101")[0], alone.stdout
+    place = report_in(bare.folder)["folder"]
+    files = sorted(place.iterdir())
+    assert len(files) == 6
+    for given in [[file] for file in files] + [files]:
+        words = [str(STAGE / "bin" / "vramfit"), "doctor", *(file.name for file in given)]
+        alone = subprocess.run(words, capture_output=True, text=True, check=False, cwd=place)
+        assert alone.stdout == diagnosis, given
+    first, *_ = re.findall(r"^\[.\] (VF\d+)", diagnosis, re.MULTILINE)
+    assert first == "VF201", diagnosis
+    assert "features[0]" in diagnosis.split("VF101")[0], diagnosis
+
+
+@pytest.mark.parametrize("width", ["1024", "1024 + step"])
+def test_every_tensor_of_a_container_is_counted_as_its_own(bare: BareJob, width: str) -> None:
+    job = """
+        import torch
+        kept, cache = [], {}
+        for step in range(120):
+            kept.append(torch.ones(256, WIDTH, device="cuda"))
+            cache[step] = torch.ones(256, WIDTH, device="cuda")
+        small = [torch.ones(8, device="cuda") for _ in range(7)]
+        torch.zeros(1 << 40, device="cuda")
+    """
+    bare.run(job.replace("WIDTH", width), PYTHONPATH=HOOK, VRAMFIT_ON_OOM="report")
+    report = report_in(bare.folder)
+    held = {re.sub(r"\d+", "0", each["holder"]["name"]): each["tensors"] for each in report["held"]}
+    assert held == {"kept[0]": 120, "cache[0]": 120}
+    rest = report["owned"]["tensors"] - sum(each["bytes"] for each in report["held"])
+    assert f"{rest} B  and 7 more" in (report["folder"] / "owners.txt").read_text()
 
 
 def test_an_error_that_the_script_catches_is_reported_and_the_script_goes_on(bare: BareJob) -> None:

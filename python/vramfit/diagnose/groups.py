@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 from vramfit.contract import notes as said
 from vramfit.diagnose import fillers, live_tensors
 from vramfit.observe import holders, owners
+from vramfit.observe.holders import chains
 
-_INDEX = re.compile(r"\[[^'\"\]]*\]")  # "kept[3]", "cache[(496, 22)]"; a key that is a word is a name
+_INDEX = chains.INDEX
 _MAX_SEARCHED = 24  # tensors whose holders are searched in one note
 _MAX_LISTED = 12
+_MOST_WALKED = 100_000  # objects below the containers that hold the tensors
+_MOST_LEVELS = 6  # containers within containers
 _ANY = -1  # no size of a tensor
 
 _Entry = tuple[live_tensors.Signature, said.TensorGroup]
@@ -22,27 +24,80 @@ _Entry = tuple[live_tensors.Signature, said.TensorGroup]
 def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.TensorGroup]:
     """Entries for notes: the largest kinds of tensor first, each with the holder of one of them.
 
-    Only one tensor of a kind (shape, type, operation) is traced at first; where kinds are few, more of each.
+    Only one tensor of a kind (shape, type, operation) is traced at first; where kinds are few, more of each. What else
+    the containers hold that these lie in is counted as theirs, whatever its kind.
     """
     kinds: dict[live_tensors.Signature, list[Any]] = {}
     for tensor in tensors:
         kinds.setdefault(live_tensors.signature_of(tensor), []).append(tensor)
-    chosen = sorted(kinds.values(), key=lambda kind: -_bytes(kind))[:_MAX_LISTED]
+    ordered = sorted(kinds.values(), key=lambda kind: -_bytes(kind))
+    chosen = ordered[:_MAX_LISTED]
     share = max(1, _MAX_SEARCHED // max(1, len(chosen)))
     traced = [tensor for kind in chosen for tensor in kind[:share]]
-    found = iter(holders.find(traced, [*hidden, tensors, chosen, *kinds.values(), *chosen]))
+    holder_of = holders.find(traced, [*hidden, tensors, ordered, chosen, *kinds.values(), *chosen])
+    lying_in = _in_containers(holder_of)
+    found = iter(holder_of)
     entries: list[_Entry] = []
     for kind in chosen:
         by_name: dict[str, tuple[holders.Holder, list[Any]]] = {}
         for tensor in kind[:share]:
             holder = next(found)
-            by_name.setdefault(_INDEX.sub("[]", holder.name) + holder.kind, (holder, []))[1].append(tensor)
-        rest = kind[share:]
-        for holder, owned in by_name.values():
-            entries.append(_entry(holder, owned + (rest if len(by_name) == 1 else [])))
-        if rest and len(by_name) > 1:
+            by_name.setdefault(_key(holder), (holder, []))[1].append(tensor)
+        rest = _given_to(by_name, kind[share:], lying_in)
+        if rest and len(by_name) == 1 and len(rest) == len(kind[share:]):
+            next(iter(by_name.values()))[1].extend(rest)  # nothing tells them apart
+            rest = []
+        entries += [_entry(holder, owned) for holder, owned in by_name.values()]
+        if rest:
             entries.append(_entry(holders.Holder(), rest))
+    for kind in ordered[_MAX_LISTED:]:
+        by_name = {}
+        _given_to(by_name, kind, lying_in)
+        entries += [_entry(holder, owned) for holder, owned in by_name.values()]
+    for holder in holder_of:
+        holder.many = None
     return sorted(_joined(entries), key=lambda entry: -entry.bytes)
+
+
+def _key(holder: holders.Holder) -> str:
+    return _INDEX.sub("[]", holder.name) + holder.kind
+
+
+def _in_containers(found: list[holders.Holder]) -> dict[int, holders.Holder]:
+    """The holder of each tensor (by id) in the containers of those that were found; of two, that with its name."""
+    by_name = {_INDEX.sub("[]", holder.name): holder for holder in reversed(found)}
+    lying_in: dict[int, holders.Holder] = {}
+    walked: set[int] = set()
+    for holder in found:
+        if holder.many is None or id(holder.many) in walked:
+            continue
+        level = [(_INDEX.sub("[]", holder.name_of_many), holder.many)]
+        for _ in range(_MOST_LEVELS):
+            below = []
+            for name, value in level:
+                if id(value) in walked or len(walked) > _MOST_WALKED:
+                    continue
+                walked.add(id(value))
+                if live_tensors.is_tensor(value):
+                    lying_in.setdefault(id(value), by_name.get(name, holder))
+                    continue
+                below += [(name + _INDEX.sub("[]", step), each) for step, each in chains.steps_below(value)]
+            level = below
+    return lying_in
+
+
+def _given_to(
+    by_name: dict[str, tuple[holders.Holder, list[Any]]], tensors: list[Any], lying_in: dict[int, holders.Holder]
+) -> list[Any]:
+    """Gives tensors to the holders of the containers that they lie in; returns those that lie in none."""
+    left = []
+    for tensor in tensors:
+        holder = lying_in.get(id(tensor))
+        if holder is None:
+            left.append(tensor)
+        else:
+            by_name.setdefault(_key(holder), (holder, []))[1].append(tensor)
+    return left
 
 
 def _joined(entries: list[_Entry]) -> list[said.TensorGroup]:

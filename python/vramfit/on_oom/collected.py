@@ -20,6 +20,7 @@ class RefusedAllocation:
     free: int
     stack: list[told.CodeFrame]
     held: list[said.TensorGroup] = field(default_factory=list)
+    more: tuple[int, int] = (0, 0)  # tensors that `held` leaves out, and their bytes
     owned: dict[str, int] = field(default_factory=dict)  # weights, buffers, gradients, optimizer, tensors
     allocated: int = 0
     reserved: int = 0

@@ -138,6 +138,10 @@ def _find_owners(moment: RefusedAllocation) -> None:
         moment.owned[owner] = moment.owned.get(owner, 0) + sizes[address]
     named = {owners.address_of(tensor): live_tensors.storage_bytes(tensor) for tensor in rest}
     moment.owned["tensors"] = sum(named.values())
+    moment.more = (
+        max(0, len(rest) - sum(entry.tensors for entry in moment.held)),
+        max(0, moment.owned["tensors"] - sum(entry.bytes for entry in moment.held)),
+    )
     # What no Python object stands for: saved for backward, temporaries of the running operator, rounding.
     moment.owned["saved for backward and temporary"] = max(0, moment.allocated - sum(moment.owned.values()))
 

@@ -101,6 +101,7 @@ def owners_text(moment: RefusedAllocation) -> str:
         "",
         "Tensors that are none of the model's or the optimizer's, by who holds them",
         *(_held_line(entry) for entry in moment.held),
+        *([f"{_size(moment.more[1]):>11}  and {moment.more[0]} more"] if moment.more[0] else []),
         "",
         "Where",
         *(f"  {frame.file}:{frame.line} in {frame.function}\n      {frame.code}" for frame in moment.stack),

@@ -15,6 +15,7 @@ from vramfit.contract import notes as said
 from vramfit.private import torch as of_torch
 
 _MAX_INDEX = 200_000  # items of a container looked through for an index
+INDEX = re.compile(r"\[[^'\"\]]*\]")  # "kept[3]", "cache[(496, 22)]"; a key that is a word is a name
 _KEYS = re.compile(r"\['[^']*'\]")
 _REGISTERED = re.compile(r"\._(?:modules|buffers|parameters)\['(\w+)'\]")
 
@@ -30,6 +31,9 @@ class Holder:
     length: int = -1
     chain: list[str] = field(default_factory=list)
     filled_at: list[str] = field(default_factory=list)
+    # The outermost container that it is one of many in, and the container's own name.
+    many: Any = None
+    name_of_many: str = ""
 
     def for_note(self) -> said.Holder:
         """The holder as a note has it."""
@@ -57,6 +61,8 @@ def describe(chain: list[Any], kind: said.HolderKind, name: str, where: str) -> 
             step = "." + _key(step)
         elif not holder.name and kind == "global":
             step = _key(step)
+        if holder.many is None and _holds_many(above) and INDEX.fullmatch(step):
+            holder.many, holder.name_of_many = above, holder.name
         holder.name += step
         holder.chain.append(_words(above))
         if special and holder.kind not in ("exception", "hook"):
@@ -76,6 +82,21 @@ def describe(chain: list[Any], kind: said.HolderKind, name: str, where: str) -> 
         holder.length = len(direct)
     holder.chain = holder.chain[:1] + [words for words in holder.chain[1:] if words][-10:]
     return holder
+
+
+def _holds_many(value: Any) -> bool:
+    return isinstance(value, (list, dict, deque))
+
+
+def steps_below(value: Any) -> Iterable[tuple[str, Any]]:
+    """What a container or an object of the script's own holds, each with how it is written after it."""
+    if isinstance(value, dict):
+        return [(f"[{_shown(key)}]", each) for key, each in bounded(value.items())]
+    if isinstance(value, (list, tuple, deque)):
+        return [("[]", each) for each in bounded(value)]
+    if isinstance(value, (set, frozenset)):
+        return [("", each) for each in bounded(value)]
+    return [(f".{name}", each) for name, each in bounded(vars(value).items())] if frames.is_script_object(value) else []
 
 
 def _key(step: str) -> str:
