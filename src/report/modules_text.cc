@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,11 +50,16 @@ struct AlikeRows {
   Bytes bytes;  // of one
 };
 
-std::vector<AlikeRows> find_rows(const ModuleTable& table, const std::string& phase) {
+// With `each` none is left out, and none stands for another.
+std::vector<AlikeRows> find_rows(const ModuleTable& table, const std::string& phase, bool each) {
   std::map<std::pair<std::string, Bytes>, std::size_t> known;
   std::vector<AlikeRows> rows;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const Bytes bytes = all_bytes(table.rows[i], phase);
+    if (each) {
+      rows.push_back({&table.rows[i], 1, bytes});
+      continue;
+    }
     if (bytes.count() == 0 || repeats_its_parent(table.rows, i, phase)) continue;
     const auto [found, is_new] = known.try_emplace({model::without_numbers(table.rows[i].name), bytes}, rows.size());
     if (is_new) rows.push_back({&table.rows[i], 0, bytes});
@@ -65,10 +71,10 @@ std::vector<AlikeRows> find_rows(const ModuleTable& table, const std::string& ph
   return rows;
 }
 
-std::string rows_text(const ModuleTable& table, const std::string& phase, std::size_t most) {
-  const std::vector<AlikeRows> rows = find_rows(table, phase);
+std::string rows_text(const ModuleTable& table, const std::string& phase, std::optional<std::size_t> most) {
+  const std::vector<AlikeRows> rows = find_rows(table, phase, !most);
   std::vector<std::vector<std::string>> cells = {{"module", "", "held", "activations", "forward", "backward", "time"}};
-  for (std::size_t i = 0; i < rows.size() && i < most; ++i) {
+  for (std::size_t i = 0; i < rows.size() && (!most || i < *most); ++i) {
     const ModuleRow& row = *rows[i].first;
     const ModuleUse* use = find_use(row, phase);
     cells.push_back({row.name.empty() ? row.class_name : row.name, count_of(rows[i].count), shown(held_bytes(row)),
@@ -86,12 +92,15 @@ std::string rows_text(const ModuleTable& table, const std::string& phase, std::s
                          {Align::kRight, 8},
                          {Align::kRight, 7}},
                         cells);
-  if (rows.size() > most) text += fmt::format("  and {} more: --verbose, --json or the report\n", rows.size() - most);
+  if (most && rows.size() > *most) {
+    text += fmt::format("  and {} more: --verbose, --json or the report\n", rows.size() - *most);
+  }
   return text + "  " +
          wrap(
-             "Each with the modules below it; x2: two such, of which one is shown. held: weights, gradients, optimizer "
-             "state. forward, backward: floating-point operations. time: of the forward, estimated from the card's "
-             "peak rates.",
+             std::string("Each with the modules below it") + (most ? "; x2: two such, of which one is shown" : "") +
+                 ". held: weights, gradients, optimizer "
+                 "state. forward, backward: floating-point operations. time: of the forward, estimated from the card's "
+                 "peak rates.",
              kPageWidth - 2, 2) +
          "\n";
 }
@@ -138,9 +147,10 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.0f} us", seconds * 1e6);
 }
 
-std::string modules_to_text(const ModuleTable& table, std::size_t most) {
+std::string modules_to_text(const ModuleTable& table, std::optional<std::size_t> most) {
   std::string text;
-  if (!table.rows.empty()) text += rows_text(table, main_phase(table), most) + branches_text(table, most);
+  if (!table.rows.empty())
+    text += rows_text(table, main_phase(table), most) + branches_text(table, most.value_or(table.branches.size()));
   for (const std::string& remark : table.remarks) text += "  [!] " + wrap(remark, kPageWidth - 6, 6) + "\n";
   return text;
 }

@@ -3,6 +3,7 @@
 #define VRAMFIT_REPORT_MODULES_TEXT_H
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "model/modules.h"
@@ -10,7 +11,8 @@
 namespace vramfit::report {
 
 // The `most` modules that hold most, without those that only wrap another; and the `most` branches.
-std::string modules_to_text(const model::ModuleTable& table, std::size_t most);
+// Without a number: every one, each of those alike too.
+std::string modules_to_text(const model::ModuleTable& table, std::optional<std::size_t> most);
 
 // "65.4 G", "1.89 T"
 std::string count_text(double count);

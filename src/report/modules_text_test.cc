@@ -35,6 +35,14 @@ TEST(ModulesText, a_short_list_says_how_much_is_left_out) {
   EXPECT_NE(modules_to_text(testing::residual_network(2), 1).find("more: --verbose"), std::string::npos);
 }
 
+TEST(ModulesText, without_a_limit_every_block_is_shown) {
+  const std::string text = modules_to_text(testing::residual_network(24), std::nullopt);
+  for (int block = 0; block < 24; ++block) {
+    EXPECT_NE(text.find("blocks." + std::to_string(block) + "  "), std::string::npos) << block;
+  }
+  EXPECT_EQ(text.substr(0, text.find("What dropping")).find("x2"), std::string::npos);
+}
+
 TEST(ModulesText, numbers_have_three_figures) {
   EXPECT_EQ(count_text(0), "-");
   EXPECT_EQ(count_text(7), "7");

@@ -327,7 +327,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
           text, "Time, from a model of the card",
           {fmt::format("a training step takes {:.3g} s ({:.3g} to {:.3g})", step.seconds, step.low, step.high)});
     }
-    if (result.modules) text += modules_to_text(*result.modules, options.verbose ? 1000 : 12);
+    if (result.modules) text += modules_to_text(*result.modules, options.verbose ? std::optional<std::size_t>() : 12);
   }
   add_sentences(text, "Plan applied", result.plan_applied);
   add_sentences(text, "[!] Parts of the plan that this script refuses", result.plan_refused);
