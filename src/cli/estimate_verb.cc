@@ -227,7 +227,7 @@ Verb add_estimate_verb(const Parser& parser) {
   verb.add_option("--size", request.size, "Pixels of an image's side (the network's own)").positive();
   verb.add_option("--precision", options->precision,
                   "fp32, mixed (FP32 weights under autocast; of training the default), bf16, int8, int4")
-      .one_of({"fp32", "mixed", "bf16", "int8", "int4"});
+      .one_of({"fp32", "mixed", "bf16", "int8", "int4"}, {{"fp16", "mixed"}});
   verb.add_option("--optimizer", options->optimizer, "adamw (default), sgd-momentum, sgd")
       .one_of({"adamw", "sgd-momentum", "sgd"});
   verb.add_option("--rank", request.rank, "Of LoRA (8)").positive();

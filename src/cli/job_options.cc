@@ -9,6 +9,7 @@
 #include "app/catalogue.h"
 #include "app/measured_overhead.h"
 #include "base/file.h"
+#include "base/nearest_word.h"
 #include "base/subprocess.h"
 #include "cli/terminal.h"
 #include "history/job_identity.h"
@@ -142,8 +143,10 @@ Result<job::RunRequest> build_request(const JobOptions& options, const std::vect
                       "put it behind --:  vramfit run --gpu \"GTX 1070\" -- python train.py --batch-size 8");
   }
   if (!is_steps(options.steps)) {
-    return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is not a number of steps", options.steps), "--steps",
-                      "auto, all, or a number from 1 on");
+    return base::fail(ErrorCode::kUsage,
+                      fmt::format("\"{}\" is not a number of steps{}", options.steps,
+                                  base::did_you_mean(options.steps, {"auto", "all"})),
+                      "--steps", "auto, all, or a number from 1 on");
   }
   const auto span = job::parse_span(options.within);
   if (!span) {

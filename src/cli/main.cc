@@ -50,7 +50,10 @@ int unless_lost(int code) {
 int main_checked(int argc, char** argv) {
   const vramfit::cli::CommandLine line(
       "Runs the real CUDA build of PyTorch on a virtual GPU and finds what makes a job fit its card.",
-      "vramfit " VRAMFIT_VERSION, "vramfit VERB [options] -- python script.py its own arguments");
+      "vramfit " VRAMFIT_VERSION,
+      "vramfit VERB [options] -- python script.py its own arguments\n\nExamples:\n"
+      "  vramfit fit --gpu \"RTX 3060\" -- python train.py --batch-size 32\n"
+      "  vramfit doctor train.log snapshot.pickle");
   std::vector<Verb> verbs;
   for (const auto add :
        {vramfit::cli::add_run_verb,    vramfit::cli::add_fit_verb,     vramfit::cli::add_estimate_verb,

@@ -159,6 +159,12 @@ std::string with_count(const std::string& text) {
 
 constexpr std::string_view kNoRun = "there is no run ";
 
+// "vramfit env add"
+std::string chosen_verb(const CLI::App& app) {
+  for (const CLI::App* verb : app.get_subcommands()) return app.get_name() + " " + chosen_verb(*verb);
+  return app.get_name();
+}
+
 // Rewords what CLI11 tells of a value that is no number: "Could not convert: --port = 99999".
 std::string in_our_words(const CLI::App& app, const CLI::ParseError& problem) {
   const std::string text = with_count(problem.what());
@@ -169,24 +175,26 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& problem) {
   constexpr std::string_view kNoValue = "Could not convert: ", kBetween = " = ";
   const std::size_t between = text.find(kBetween);
   if (!text.starts_with(kNoValue) || between == std::string::npos) return text;
-  return fmt::format("\"{}\" is no value of {}", text.substr(between + kBetween.size()),
-                     text.substr(kNoValue.size(), between - kNoValue.size()));
-}
-
-// "vramfit env add"
-std::string chosen_verb(const CLI::App& app) {
-  for (const CLI::App* verb : app.get_subcommands()) return app.get_name() + " " + chosen_verb(*verb);
-  return app.get_name();
+  // "vramfit runs list": a verb's number and no word, and the verb alone lists them.
+  const std::string given = text.substr(between + kBetween.size());
+  if (chosen_verb(app) == "vramfit runs" && base::nearest_word(given, {"list"})) {
+    return fmt::format("\"{}\" is no number of a run; did you mean `vramfit runs`, which lists them?", given);
+  }
+  return fmt::format("\"{}\" is no value of {}", given, text.substr(kNoValue.size(), between - kNoValue.size()));
 }
 
 }  // namespace
 
 Option Option::required(bool is) const { return Option(option_->required(is)); }
-Option Option::one_of(std::vector<std::string> words) const {
+Option Option::one_of(std::vector<std::string> words) const { return one_of(std::move(words), {}); }
+Option Option::one_of(std::vector<std::string> words, std::map<std::string, std::string> others) const {
   told()[option_] = {grammar::Value::kWord, words};
-  const auto check = [words = std::move(words)](const std::string& text) {
+  const auto check = [words = std::move(words), others = std::move(others)](const std::string& text) {
     if (std::ranges::find(words, text) != words.end()) return std::string();
-    const auto meant = base::nearest_word(text, words);
+    std::vector<std::string> known = words;
+    for (const auto& [other, word] : others) known.push_back(other);
+    auto meant = base::nearest_word(text, known);
+    if (meant && others.contains(*meant)) meant = fmt::format("{} (for {})", others.at(*meant), *meant);
     return meant ? fmt::format("there is no \"{}\"; did you mean {}?", text, *meant)
                  : fmt::format("there is no \"{}\": it takes {}", text, fmt::join(words, ", "));
   };

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ class Option {
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required(bool is = true) const;
   Option one_of(std::vector<std::string> words) const;
+  // `others`: what people call some of them, and their word here.
+  Option one_of(std::vector<std::string> words, std::map<std::string, std::string> others) const;
   Option existing_file() const;
   Option existing_folder() const;
   Option written_file() const;  // "-" is stdout: refused before anything is done where it can't be written

@@ -48,24 +48,32 @@ constexpr std::size_t kLongestName = 1000;
 // A card's number says more of it than the letters around it: of "40900" the RTX 4090 is meant, not the P4000, which
 // has fewer other letters. What a mistyped number begins with was mostly meant.
 struct Nearness {
+  bool otherwise = false;  // than by digits of the number that were swapped
   std::size_t number = 0, begins_otherwise = 0, letters = 0;
   friend auto operator<=>(const Nearness&, const Nearness&) = default;
 };
+
+// "4009" of "4090".
+bool has_swapped_digits(std::string_view known, std::string_view typed) {
+  return known.size() == typed.size() && std::ranges::is_permutation(known, typed) &&
+         base::edit_distance(known, typed) == 1;
+}
 
 Nearness nearness(const std::string& spelling, const std::string& wanted) {
   if (spelling.find(wanted) != std::string::npos) return {};
   const std::string_view known = number_of(spelling), typed = number_of(wanted);
   const std::size_t letters = base::edit_distance(spelling, wanted);
-  if (typed.empty()) return {.letters = letters};
+  if (typed.empty()) return {.otherwise = true, .letters = letters};
   const auto differ = std::ranges::mismatch(known, typed);
-  return {base::edit_distance(known, typed), static_cast<std::size_t>(typed.end() - differ.in2), letters};
+  return {!has_swapped_digits(known, typed), base::edit_distance(known, typed),
+          static_cast<std::size_t>(typed.end() - differ.in2), letters};
 }
 
 // The cards with the nearest names: nothing shorter than what was typed is nearer than a name that holds it.
 std::vector<std::string> nearest_cards(const std::vector<Card>& catalogue, const std::string& wanted) {
   std::vector<std::pair<Nearness, std::string>> ranked;
   for (const Card& card : catalogue) {
-    Nearness best{.number = kLongestName};
+    Nearness best{.otherwise = true, .number = kLongestName};
     for (const std::string& spelling : CardNames(card).exact) best = std::min(best, nearness(spelling, wanted));
     ranked.emplace_back(best, with_memory(card));
   }

@@ -62,6 +62,7 @@ TEST(Catalogue, an_unknown_name_gets_the_nearest_ones) {
     EXPECT_EQ(match.error().code, base::ErrorCode::kNotFound);
   }
   EXPECT_TRUE(find_card(kCards, "gtx1071").error().remedy.starts_with("the nearest names: gtx1070 (8.00 GiB)"));
+  EXPECT_TRUE(find_card(kCards, "1700").error().remedy.starts_with("the nearest names: gtx1070 (8.00 GiB)"));
   EXPECT_TRUE(find_card(kCards, "1O70").error().remedy.starts_with("the nearest names: gtx1070 (8.00 GiB)"));
 }
 

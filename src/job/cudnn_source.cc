@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "base/nearest_word.h"
 #include "job/kept_environment.h"
 
 namespace vramfit::job {
@@ -33,7 +34,10 @@ base::Result<std::optional<CudnnSource>> find_cudnn(const std::string& wanted, c
   }
   const fs::path folder = fs::absolute(wanted, problem);
   if (!fs::exists(folder / kLibrary, problem)) {
-    return base::fail(base::ErrorCode::kNotFound, std::string("no ") + kLibrary + " in this folder", folder.string(),
+    const std::string meant =
+        fs::exists(folder, problem) ? "" : base::did_you_mean(wanted, {"auto", "recorded", "zero"});
+    return base::fail(base::ErrorCode::kNotFound, std::string("no ") + kLibrary + " in this folder" + meant,
+                      folder.string(),
                       "--cudnn auto, --cudnn recorded, --cudnn zero, or the folder nvidia/cudnn/lib of an environment "
                       "with cuDNN 9.8 or "
                       "later");

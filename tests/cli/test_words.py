@@ -88,6 +88,9 @@ def test_a_mistyped_word_gets_its_nearest(product: Product, words: list[str], me
         (["serve", "--port", "99999"], '"99999" is no value of --port'),
         (["compare", "1", "zz"], '"1,zz" is no value of numbers'),
         (["run", "--", "true"], "--gpu is required"),
+        (["run", "--gpu", "t4", "--steps", "atuo", "--", "true"], "did you mean auto?"),
+        (["estimate", "resnet50", "--gpu", "t4", "--precision", "fp61"], "did you mean mixed (for fp16)?"),
+        (["runs", "lsit"], "did you mean `vramfit runs`, which lists them?"),
     ],
 )
 def test_what_a_word_cannot_be_is_said_in_our_own_words(product: Product, words: list[str], says: str):
