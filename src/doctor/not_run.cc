@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "doctor/settings_text.h"
+
 namespace vramfit::doctor {
 
 namespace {
@@ -38,6 +40,10 @@ FileKind kind_of(const model::TextFile& file) {
   // Programs write their results as JSON too, and a log in it is one.
   const bool has_results = name.ends_with(".json") && mentions(file.sample, {"\"loss\"", "log_history", "\"metrics\""});
   if (ends_with_any(name, kSettings) && !has_results) return FileKind::kSettings;
+  // Only of a whole text its content tells.
+  const bool is_whole = file.complete && file.bytes <= static_cast<std::int64_t>(file.sample.size());
+  if (is_whole && is_packages_text(file.sample)) return FileKind::kPackages;
+  if (is_whole && is_settings_text(file.sample)) return FileKind::kSettings;
   if (!file.sample.starts_with("#!")) return FileKind::kOther;
   return mentions(file.sample.substr(0, file.sample.find('\n')), {"python"}) ? FileKind::kPython : FileKind::kJobScript;
 }

@@ -55,6 +55,30 @@ TEST(NotRun, source_is_known_by_its_content_too) {
   EXPECT_EQ(diagnose(given).verdict, "Can't tell from this (VF001). standard input is a notebook, and it was not run.");
 }
 
+TEST(NotRun, settings_and_packages_are_known_by_their_content) {
+  for (const char* text :
+       {"model: resnet50\nbatch_size: 8\nepochs: 10\namp: true\n", "[train]\nbatch_size = 8\nepochs = 10\n",
+        "{\"train_batch_size\": 8, \"fp16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 2}}\n",
+        "# of DeepSpeed\noptimizer:\n  type: AdamW\n  params:\n  - lr: 1e-4\nloss: mse\n"}) {
+    for (const char* name : {"run.log", model::kStandardInput}) {
+      const model::Diagnosis diagnosis = diagnose_file(name, text);
+      EXPECT_NE(diagnosis.verdict.find(" is a file of settings, and it was not run."), std::string::npos) << text;
+    }
+  }
+  for (const char* text : {"torch==2.1.0\nnumpy>=1.2\n", "-r base.txt\nflash-attn\ntorch[cuda] ~= 2.4 ; x\n"}) {
+    EXPECT_NE(diagnose_file("x.log", text).verdict.find(" is a list of packages"), std::string::npos) << text;
+  }
+}
+
+TEST(NotRun, what_a_program_prints_is_no_setting) {
+  for (const char* text :
+       {"model: resnet50\nbatch_size: 8\nepoch: 1\nloss: 0.5\n", "batch_size = 8\nstep = 1\n",
+        "model: resnet50\nbatch_size: 8\nTraining starts\n", "batch: 1\nbatch: 2\n",
+        "{\"epoch\": 1, \"batch\": 5, \"loss\": 0.5}\n", "{\"batch\": 1}\n{\"batch\": 2}\n", "torch\nnumpy\n"}) {
+    EXPECT_FALSE(diagnose_file("train.log", text).trouble) << text;
+  }
+}
+
 TEST(NotRun, a_log_is_well_and_the_script_beside_it_is_told) {
   EXPECT_FALSE(diagnose_file("train.log", "step 1 loss 0.5\n").trouble);
   EXPECT_FALSE(diagnose_file("trainer_state.json", "{\"log_history\": [{\"loss\": 0.5}]}\n").trouble);
