@@ -33,7 +33,7 @@ struct Fact {
 
 // Whether a text is of a kind that is known at all. Only then may it be called free of faults.
 enum class TextLooks {
-  kEmpty,    // not one letter
+  kEmpty,    // not one letter, and hardly a sign
   kUnknown,  // words, but neither of a log nor of anything else that is read here
   kLog,      // dated lines, or steps, epochs and losses with their numbers
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -36,6 +37,9 @@ constexpr std::uint64_t kMostUnpacked = std::uint64_t{2} << 30;  // bytes of a p
 // that so much is read.
 constexpr std::uint64_t kMostTimesPacked = 100;
 constexpr std::uint64_t kReadOfRepetition = std::uint64_t{128} << 20;
+constexpr std::uint64_t kMostStreamed = std::uint64_t{256} << 20;  // bytes of a stream that may have no end
+constexpr std::uint64_t kMostOfLine = std::uint64_t{64} << 20;  // of one line of such a stream
+constexpr std::chrono::seconds kLongestOfLine{20};               // in which such a line grows
 constexpr std::size_t kAcross = 200;         // bytes on each side of a joint that are looked at together
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
@@ -277,11 +281,16 @@ model::Evidence parse_text_evidence(std::string_view bytes, std::string_view nam
   return pass.finish();
 }
 
-base::Result<model::Evidence> read_text_evidence(std::istream& stream, std::string_view name,
-                                                 const TextLimits& limits) {
+namespace {
+
+// A file ends; what a program writes into a pipe need not (`yes | vramfit doctor -`).
+base::Result<model::Evidence> read_stream(std::istream& stream, std::string_view name, const TextLimits& limits,
+                                          bool ends) {
   TextPass pass(name, limits, text_formats());
   std::string block(limits.block, '\0');
   bool first = true;
+  std::uint64_t read = 0, of_line = 0;  // bytes in all, and since the last line's end
+  auto line_end_at = std::chrono::steady_clock::now();
   while (stream) {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
     const std::string_view bytes(block.data(), static_cast<std::size_t>(stream.gcount()));
@@ -289,12 +298,26 @@ base::Result<model::Evidence> read_text_evidence(std::istream& stream, std::stri
       if (const auto binary = find_binary(bytes)) return not_a_text(*binary, name);
     }
     pass.feed(bytes);
+    read += bytes.size();
+    of_line += bytes.size();
+    if (bytes.find_first_of("\r\n") != std::string_view::npos) {
+      of_line = 0;
+      line_end_at = std::chrono::steady_clock::now();
+    }
+    const bool is_one_line =
+        of_line > kMostOfLine || (of_line > 0 && std::chrono::steady_clock::now() - line_end_at > kLongestOfLine);
+    if (!ends && is_one_line) {
+      pass.leave_unread("what of a stream is behind a line that does not end");
+      return pass.finish();
+    }
+    if (!ends && read >= kMostStreamed) {
+      pass.leave_unread("what of a stream is behind its first 256 MiB");
+      return pass.finish();
+    }
   }
   if (stream.bad()) return base::fail_errno("reading failed", std::string(name));
   return pass.finish();
 }
-
-namespace {
 
 bool is_packed(const std::filesystem::path& path) {
   char head[2] = {};
@@ -331,6 +354,11 @@ base::Result<model::Evidence> read_packed_text(const std::filesystem::path& path
 
 }  // namespace
 
+base::Result<model::Evidence> read_text_evidence(std::istream& stream, std::string_view name,
+                                                 const TextLimits& limits) {
+  return read_stream(stream, name, limits, /*ends=*/false);
+}
+
 base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& path, const TextLimits& limits) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
@@ -352,7 +380,7 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
   if (is_packed(path)) return read_packed_text(path, limits);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return base::fail_errno("this file can't be opened", path.string());
-  return read_text_evidence(stream, path.string(), limits);
+  return read_stream(stream, path.string(), limits, /*ends=*/true);
 }
 
 void merge_evidence(model::Evidence& into, model::Evidence&& other) {

@@ -15,6 +15,7 @@ namespace vramfit::ingest {
 namespace {
 
 constexpr std::size_t kJudgedBytes = 64 << 10;
+constexpr std::size_t kManySigns = 1000;  // brackets and rules without a letter: more than an empty file has
 constexpr std::size_t kJudgedLine = 400;
 
 // What a line of a training or a server counts, beside a number.
@@ -71,6 +72,9 @@ std::string without_numbers(std::string_view line) {
 }  // namespace
 
 void LooksOfText::add(std::string_view block) {
+  if (signs_ < kManySigns) {
+    signs_ += static_cast<std::size_t>(std::ranges::count_if(block, [](char letter) { return letter > ' '; }));
+  }
   has_words_ = has_words_ || std::ranges::any_of(block, [](char letter) {
                  return is_word(letter) || (static_cast<unsigned char>(letter) & 0x80) != 0;
                });
@@ -78,7 +82,7 @@ void LooksOfText::add(std::string_view block) {
 }
 
 model::TextLooks LooksOfText::judge() const {
-  if (!has_words_) return model::TextLooks::kEmpty;
+  if (!has_words_ && signs_ < kManySigns) return model::TextLooks::kEmpty;
   std::string_view rest = first_;
   std::set<std::string> sentences;
   while (!rest.empty()) {

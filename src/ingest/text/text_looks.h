@@ -3,6 +3,7 @@
 #ifndef VRAMFIT_INGEST_TEXT_TEXT_LOOKS_H
 #define VRAMFIT_INGEST_TEXT_TEXT_LOOKS_H
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@ class LooksOfText {
  private:
   std::string first_;
   bool has_words_ = false;
+  std::size_t signs_ = 0;  // that are no blanks
 };
 
 }  // namespace vramfit::ingest
