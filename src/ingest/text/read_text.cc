@@ -38,8 +38,8 @@ constexpr std::uint64_t kMostUnpacked = std::uint64_t{2} << 30;  // bytes of a p
 constexpr std::uint64_t kMostTimesPacked = 100;
 constexpr std::uint64_t kReadOfRepetition = std::uint64_t{128} << 20;
 constexpr std::uint64_t kMostStreamed = std::uint64_t{256} << 20;  // bytes of a stream that may have no end
-constexpr std::uint64_t kMostOfLine = std::uint64_t{64} << 20;  // of one line of such a stream
-constexpr std::chrono::seconds kLongestOfLine{20};               // in which such a line grows
+constexpr std::uint64_t kMostOfLine = std::uint64_t{64} << 20;     // of one line of such a stream
+constexpr std::chrono::seconds kLongestOfLine{20};                 // in which such a line grows
 constexpr std::size_t kAcross = 200;         // bytes on each side of a joint that are looked at together
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
