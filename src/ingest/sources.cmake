@@ -20,7 +20,7 @@ set(vramfit_ingest_snapshot_tests
   pickle/machine_test.cc pickle/numbers_test.cc snapshot/container_test.cc snapshot/reader_test.cc
   snapshot/trace_gap_test.cc)
 vramfit_room(ingest
-  SOURCES kineto/callers.cc kineto/reader.cc cards.cc history_file.cc json_fields.cc network_files.cc note_fields.cc oom_report.cc output_seen.cc run_file.cc sweep_file.cc toml_text.cc patch_file.cc plan_file.cc stored_diagnosis.cc stored_evidence.cc stored_modules.cc stored_result.cc stored_sweep.cc recording.cc warm_answer.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
+  SOURCES kineto/callers.cc kineto/reader.cc cards.cc history_file.cc json_fields.cc network_files.cc note_fields.cc oom_report.cc output_seen.cc run_file.cc sweep_file.cc toml_text.cc patch_file.cc plan_file.cc stored_diagnosis.cc stored_evidence.cc stored_modules.cc stored_patch.cc stored_result.cc stored_sweep.cc recording.cc warm_answer.cc ${vramfit_ingest_snapshot} ${vramfit_ingest_text}
   TESTS kineto/reader_test.cc cards_test.cc json_fields_test.cc network_files_test.cc note_fields_test.cc output_seen_test.cc patch_file_test.cc plan_file_test.cc recording_test.cc toml_text_test.cc ${vramfit_ingest_snapshot_tests} ${vramfit_ingest_text_tests}
   ROOMS model
   LIBS nlohmann_json::nlohmann_json ZLIB::ZLIB)

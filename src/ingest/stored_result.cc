@@ -14,6 +14,7 @@
 #include "ingest/stored_evidence.h"
 #include "ingest/stored_fields.h"
 #include "ingest/stored_modules.h"
+#include "ingest/stored_patch.h"
 
 namespace vramfit::ingest {
 
@@ -335,6 +336,7 @@ model::PlanRow read_plan(const json& row) {
   if (const auto known = row.find("equivalence"); known != row.end() && known->is_object()) {
     plan.equivalence = read_equivalence(*known);
   }
+  plan.patch = read_stored_patch(row);
   return plan;
 }
 
