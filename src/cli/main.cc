@@ -50,10 +50,7 @@ int unless_lost(int code) {
 int main_checked(int argc, char** argv) {
   const vramfit::cli::CommandLine line(
       "Runs the real CUDA build of PyTorch on a virtual GPU and finds what makes a job fit its card.",
-      "vramfit " VRAMFIT_VERSION,
-      "vramfit VERB [options] -- python script.py its own arguments\n\nExamples:\n"
-      "  vramfit fit --gpu \"RTX 3060\" -- python train.py --batch-size 32\n"
-      "  vramfit doctor train.log snapshot.pickle");
+      "vramfit " VRAMFIT_VERSION, "vramfit VERB [options] -- python script.py its own arguments");
   std::vector<Verb> verbs;
   for (const auto add :
        {vramfit::cli::add_run_verb,    vramfit::cli::add_fit_verb,     vramfit::cli::add_estimate_verb,
@@ -65,6 +62,9 @@ int main_checked(int argc, char** argv) {
         vramfit::cli::add_check_verb,  vramfit::cli::add_patch_verb,   vramfit::cli::add_completion_verb}) {
     verbs.push_back(add(line.parser()));
   }
+  // Only now: verbs begin with what stands at the end of the whole program's help.
+  line.parser().examples({"vramfit fit --gpu \"RTX 3060\" -- python train.py --batch-size 32",
+                          "vramfit doctor train.log snapshot.pickle"});
   verbs.push_back(vramfit::cli::add_complete_verb(line.parser(), [&line] { return line.grammar(); }));
   const Words words = split(argc, argv);
   if (const auto code = line.read(words.own, words.has_command)) return unless_lost(*code);

@@ -251,6 +251,24 @@ def test_what_parts_of_a_batch_would_count_in_the_source_stays_with_the_plan(pro
     assert why in done.stderr
 
 
+SUMS = (
+    "nn.functional.cross_entropy(net(x.cuda()), y.cuda(), reduction='sum')",
+    "nn.functional.cross_entropy(net(x.cuda()), y.cuda(), reduction='sum') / 8",
+    "nn.functional.cross_entropy(net(x.cuda()), y.cuda(), reduction='sum') + 0.5 * net[0].weight.pow(2).sum()",
+)
+
+
+@pytest.mark.parametrize("loss", SUMS)
+def test_losses_whose_parts_count_by_more_than_samples_stay_with_the_plan(product: Product, loss: str) -> None:
+    """The plan weighs each part by what its loss is; a patched source by its samples, as is right for a mean."""
+    folder = copy_of(product, Case("script", []), "job")
+    text = (folder / "train.py").read_text().replace("nn.BatchNorm2d(24), ", "")
+    (folder / "train.py").write_text(text.replace("nn.functional.cross_entropy(net(x.cuda()), y.cuda())", loss, 1))
+    done = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [MICRO]))
+    assert (done.exit_code, done.stdout) == (1, ""), done
+    assert "its parts count by more than samples" in done.stderr
+
+
 TASK = """import torch
 from torch import nn
 

@@ -20,7 +20,7 @@ from vramfit.apply.divided_parts import DividedParts
 from vramfit.apply.loss_terms import Term, terms_of
 from vramfit.apply.split_sampler import Share
 from vramfit.apply.term_weights import TermWeights, Untold, hidden_divisors
-from vramfit.base import notes
+from vramfit.base import events, notes
 from vramfit.private import torch as of_torch
 
 _CLOSE = 1e-9
@@ -68,6 +68,8 @@ class DivisorWeights:
         self._name_divided(terms, share, turn, place)
         own = [self._terms.is_own(term, (turn, at)) for at, term in enumerate(terms) if not term.is_mean]
         if any(term.key() != terms[0].key() for term in terms) or len(set(own)) > 1 or not terms[0].is_known:
+            if not all(own):  # a sum over the samples among them
+                events.weighed_otherwise(place)
             return self._weight_of_several(terms, share, turn, place)
         if any(own):
             return None

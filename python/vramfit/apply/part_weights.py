@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,11 @@ from vramfit.apply.accumulated import parameters_with_gradients
 from vramfit.apply.divisor_weights import DivisorWeights
 from vramfit.apply.label_weights import LabelWeights
 from vramfit.apply.split_sampler import Share
-from vramfit.base import ranks
+from vramfit.base import events, ranks
+
+
+def _is_by_samples(weight: Any, share: Share) -> bool:
+    return not hasattr(weight, "dim") and math.isclose(weight, share.size / share.of)
 
 
 class PartWeights:
@@ -40,6 +45,8 @@ class PartWeights:
             weight = self.divisors.weight_of(roots, share, backwards - 1, place)
             if weight is not None and not self.divisors.is_of_samples():
                 self.labels.forget_others()
+            if weight is not None and not _is_by_samples(weight, share):
+                events.weighed_otherwise(place)
         return share.size / share.of if weight is None else weight
 
     def are_whole(self, backwards: int) -> bool:

@@ -14,6 +14,7 @@ batch(loader_pass, batch)          a DataLoader yields
 phase_begin(phase)                 the phase changed
 optimizer_made(optimizer)          a torch optimizer was constructed
 step_counted(number)               one optimizer step, or one batch of an evaluation, ended: the recorder was told
+weighed_otherwise(place)           a part of a batch counts by more than its samples: the loss is a sum, or is divided
 gathered(found)                    a list was found in which an evaluation gathers (steer/gathering.py)
 before_stop()                      the run is ended here, before its script would end
 """
@@ -65,5 +66,6 @@ batch = process.own(Event, "batch")
 phase_begin = process.own(Event, "phase_begin")
 optimizer_made = process.own(Event, "optimizer_made")
 step_counted = process.own(Event, "step_counted")
+weighed_otherwise = process.own(Event, "weighed_otherwise")
 gathered = process.own(Event, "gathered")
 before_stop = process.own(Event, "before_stop")

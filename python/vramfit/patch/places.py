@@ -104,6 +104,7 @@ class Places:
         self.regions: dict[tuple[Any, ...], tuple[list[Place], Place]] = {}
         self.forwards: list[Place] = []
         self.not_one_tensor: set[tuple[Any, ...]] = set()  # keys of places where a model returned anything else
+        self.weighed_otherwise = ""  # the line of a loss whose parts count by more than their samples
         self.counted: list[str] = []  # what goes on with each batch beside the loop, and would with each part of one
         self.uneven_mean = False  # of a cross entropy over labels of which some are left out, or weigh more
         self.stepped_on: set[str] = set()  # devices of parameters that an optimizer stepped

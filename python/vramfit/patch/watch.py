@@ -122,6 +122,10 @@ def _watch_losses(torch: Any) -> None:
 # -- the training step
 
 
+def _on_weight(place: str) -> None:
+    places.weighed_otherwise = places.weighed_otherwise or place
+
+
 def _on_root(module: Any, args: Any, kwargs: Any) -> None:
     root = scopes.root_of(module)
     if root is None:
@@ -292,3 +296,4 @@ def install(torch: Any) -> None:
     _watch_losses(torch)
     _watch_autocast(torch)
     events.gathered.listen(_on_gathered)
+    events.weighed_otherwise.listen(_on_weight)
