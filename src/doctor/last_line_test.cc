@@ -31,7 +31,7 @@ TEST(LastLine, that_goes_on_or_ends_as_logs_do_is_none) {
        {"INFO epoch 1 step 20 loss 0.88", "Training finished.", "训练完成",
         "`Trainer.fit` stopped: `max_epochs=1` reached.", "Test Error 0.12", "3 passed, 0 failed",
         "a new skill at default settings", "Epoch 0: 100%|███| 128/128", "INFO: Uvicorn running on http://0.0.0.0:8000",
-        "saved to /home/jürgen/out", "wrote /home/jürgen/out", "False", "Testing", "学習時間: 12分",
+        "saved to D:/läufe/out", "wrote D:/läufe/out", "False", "Testing", "学習時間: 12分",
         "Temps total : 12 s, précision 0,93", "speed: 2 × faster", "Note: this is the last one"}) {
     EXPECT_FALSE(ends_strangely(last)) << last;
   }

@@ -4,8 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "doctor/settings_text.h"
-
 namespace vramfit::doctor {
 
 namespace {
@@ -42,8 +40,8 @@ FileKind kind_of(const model::TextFile& file) {
   if (ends_with_any(name, kSettings) && !has_results) return FileKind::kSettings;
   // Only of a whole text its content tells.
   const bool is_whole = file.complete && file.bytes <= static_cast<std::int64_t>(file.sample.size());
-  if (is_whole && is_packages_text(file.sample)) return FileKind::kPackages;
-  if (is_whole && is_settings_text(file.sample)) return FileKind::kSettings;
+  if (is_whole && file.settings == model::SettingsIn::kPackages) return FileKind::kPackages;
+  if (is_whole && file.settings == model::SettingsIn::kSettings) return FileKind::kSettings;
   if (!file.sample.starts_with("#!")) return FileKind::kOther;
   return mentions(file.sample.substr(0, file.sample.find('\n')), {"python"}) ? FileKind::kPython : FileKind::kJobScript;
 }

@@ -55,27 +55,16 @@ TEST(NotRun, source_is_known_by_its_content_too) {
   EXPECT_EQ(diagnose(given).verdict, "Can't tell from this (VF001). standard input is a notebook, and it was not run.");
 }
 
-TEST(NotRun, settings_and_packages_are_known_by_their_content) {
-  for (const char* text :
-       {"model: resnet50\nbatch_size: 8\nepochs: 10\namp: true\n", "[train]\nbatch_size = 8\nepochs = 10\n",
-        "{\"train_batch_size\": 8, \"fp16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 2}}\n",
-        "# of DeepSpeed\noptimizer:\n  type: AdamW\n  params:\n  - lr: 1e-4\nloss: mse\n"}) {
-    for (const char* name : {"run.log", model::kStandardInput}) {
-      const model::Diagnosis diagnosis = diagnose_file(name, text);
-      EXPECT_NE(diagnosis.verdict.find(" is a file of settings, and it was not run."), std::string::npos) << text;
-    }
-  }
-  for (const char* text : {"torch==2.1.0\nnumpy>=1.2\n", "-r base.txt\nflash-attn\ntorch[cuda] ~= 2.4 ; x\n"}) {
-    EXPECT_NE(diagnose_file("x.log", text).verdict.find(" is a list of packages"), std::string::npos) << text;
-  }
-}
-
-TEST(NotRun, what_a_program_prints_is_no_setting) {
-  for (const char* text :
-       {"model: resnet50\nbatch_size: 8\nepoch: 1\nloss: 0.5\n", "batch_size = 8\nstep = 1\n",
-        "model: resnet50\nbatch_size: 8\nTraining starts\n", "batch: 1\nbatch: 2\n",
-        "{\"epoch\": 1, \"batch\": 5, \"loss\": 0.5}\n", "{\"batch\": 1}\n{\"batch\": 2}\n", "torch\nnumpy\n"}) {
-    EXPECT_FALSE(diagnose_file("train.log", text).trouble) << text;
+TEST(NotRun, settings_and_packages_are_told_whatever_their_name) {
+  Case given;
+  for (const char* name : {"run.log", model::kStandardInput}) {
+    given.texts.files = {file_of(name, "model: resnet50\n")};
+    given.texts.files[0].settings = model::SettingsIn::kSettings;
+    EXPECT_NE(diagnose(given).verdict.find(" is a file of settings, and it was not run."), std::string::npos) << name;
+    given.texts.files[0].settings = model::SettingsIn::kPackages;
+    EXPECT_NE(diagnose(given).verdict.find(" is a list of packages"), std::string::npos) << name;
+    given.texts.files[0].complete = false;
+    EXPECT_EQ(diagnose(given).verdict.find(" is a list of packages"), std::string::npos) << "the rest may be a log";
   }
 }
 

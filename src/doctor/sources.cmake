@@ -1,6 +1,6 @@
 vramfit_room(doctor
   SOURCES all_clear.cc at_failure.cc checks.cc diagnose.cc draft.cc failure.cc handled.cc in_force.cc outside_pytorch.cc holders.cc kept.cc last_line.cc launcher_lines.cc leak.cc likeness.cc likeness_finding.cc memory_series.cc not_run.cc printed_shape.cc ranks.cc registry.cc remedies.cc scene.cc
-    settings_text.cc sizes.cc snapshot_facts.cc
+    sizes.cc snapshot_facts.cc
     stack.cc whereabouts.cc causes/allocator_config_bug.cc causes/attention_quadratic.cc causes/capacity_exceeded.cc
     causes/checkpoint_kept_on_gpu.cc causes/cudnn_workspace.cc causes/data_dependent_blowup.cc causes/driver_overhead.cc
     causes/ema_or_copy.cc causes/eval_stage_blowup.cc causes/exception_holds_tensors.cc causes/extra_contexts.cc

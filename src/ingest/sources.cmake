@@ -5,10 +5,10 @@ set(vramfit_ingest_text
   text/memory_label.cc text/memory_pressure.cc text/memory_summary.cc text/memory_table.cc text/memory_trouble.cc text/nvidia_smi_csv.cc text/nvidia_smi_monitor.cc text/nvidia_smi_query.cc text/other_error.cc
   text/nvidia_smi_table.cc text/nvidia_smi_xml.cc text/oom_arithmetic.cc text/oom_clauses.cc text/oom_mention.cc text/oom_message.cc
   text/line_kind.cc text/phase_marks.cc text/post.cc text/post_marks.cc text/printed_size.cc text/program_text.cc text/sentence.cc text/told_cause.cc text/told_memory.cc text/told_signs.cc text/read_text.cc text/refused_request.cc text/registry.cc text/settings.cc text/shm_error.cc
-  text/text_input.cc text/text_looks.cc text/text_sample.cc text/trace_lines.cc text/traceback.cc text/training_line.cc text/training_log.cc text/trigger_words.cc)
+  text/settings_text.cc text/text_input.cc text/text_looks.cc text/text_sample.cc text/trace_lines.cc text/traceback.cc text/training_line.cc text/training_log.cc text/trigger_words.cc)
 set(vramfit_ingest_text_tests
   text/gpu_status_test.cc text/host_kill_test.cc text/log_prefix_test.cc text/memory_label_test.cc text/memory_trouble_test.cc text/logs_test.cc text/oom_mention_test.cc text/oom_message_test.cc text/other_error_test.cc
-  text/printed_size_test.cc text/program_text_test.cc text/read_text_test.cc text/told_memory_test.cc text/told_signs_test.cc text/traceback_test.cc)
+  text/printed_size_test.cc text/program_text_test.cc text/read_text_test.cc text/settings_text_test.cc text/told_memory_test.cc text/told_signs_test.cc text/traceback_test.cc)
 # Pickles, and the memory snapshots that are pickles.
 find_package(ZLIB REQUIRED)
 set(vramfit_ingest_snapshot

@@ -9,7 +9,7 @@
 
 namespace vramfit::ingest {
 
-// Of its files the diffs alone are kept. None where the plan has none. Throws nlohmann::json::exception on what is no
+// Keeps the diffs alone of its files. None where the plan has none. Throws nlohmann::json::exception on what is no
 // such field.
 std::optional<model::Patch> read_stored_patch(const nlohmann::json& plan);
 

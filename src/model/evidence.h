@@ -49,6 +49,9 @@ enum class TextKind {
 // What of a program's source a text is, whatever its name; only where nothing else stands in it.
 enum class ProgramIn { kNone, kPython, kNotebook };
 
+// Settings of a job or a list of packages, whatever its name; of what the sample holds.
+enum class SettingsIn { kNone, kSettings, kPackages };
+
 inline constexpr std::size_t kSampleFirst = 12'000, kSampleLast = 8'000;
 
 inline constexpr const char* kStandardInput = "standard input";  // the name of what came from a pipe
@@ -61,6 +64,7 @@ struct TextFile {
   TextLooks looks = TextLooks::kEmpty;
   TextKind kind = TextKind::kNone;
   ProgramIn program = ProgramIn::kNone;
+  SettingsIn settings = SettingsIn::kNone;
   bool has_prose = false;  // somebody writes beside what programs printed
   // The first sentence of prose in which something is said to be so, and that no reader made anything of; and the first
   // in which the writer says it of himself.

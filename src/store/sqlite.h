@@ -49,7 +49,7 @@ class Connection {
  public:
   // Waits up to `busy_ms` for another writer.
   static base::Result<Connection> open(const std::filesystem::path& path, int busy_ms);
-  // Of a file that is there, and that nothing is written to: not what its log holds either, when this closes.
+  // A file that is there, and that nothing is written to: not what its log holds either, when this closes.
   static base::Result<Connection> open_to_read(const std::filesystem::path& path, int busy_ms);
 
   base::Result<Statement> prepare(std::string_view sql);

@@ -25,9 +25,9 @@ def micro_batch(editing: Editing, options: plans.MicroBatch) -> None:
         raise Unpatchable("the loss is a mean over labels of which some are left out or weigh more")
     if editing.places.counted:
         raise Unpatchable(f"{editing.places.counted[0]}: in the source it would with each part of a batch")
-    if place := editing.places.weighed_otherwise:
+    if line := editing.places.weighed_otherwise:
         raise Unpatchable(
-            f"the loss of {place} is a sum or is divided by a number: its parts count by more than samples"
+            f"the loss of {line} is a sum or is divided by a number: its parts count by more than samples"
         )
     files = {source.path for source in draw_through(editing, ordinals, f"micro_batches.of({{}}, {size})")}
     count_parts(editing, ordinals)

@@ -22,6 +22,7 @@
 #include "ingest/text/memory_trouble.h"
 #include "ingest/text/program_text.h"
 #include "ingest/text/registry.h"
+#include "ingest/text/settings_text.h"
 #include "ingest/text/text_input.h"
 #include "ingest/text/text_looks.h"
 #include "ingest/text/text_sample.h"
@@ -250,6 +251,7 @@ model::Evidence TextPass::finish() {
   file.program = program_.judge();
   if (file.program != model::ProgramIn::kNone) forget_what_was_told(evidence_);
   file.sample = sample_.take();
+  file.settings = judge_settings(file.sample);
   evidence_.facts = collect_facts(evidence_);
   return std::move(evidence_);
 }

@@ -1,17 +1,22 @@
 // Whether a text is settings or a list of packages, by its content: what has another name, or comes through a pipe.
 // Every line has to be such a one; a log that begins with its settings is a log.
-#ifndef VRAMFIT_DOCTOR_SETTINGS_TEXT_H
-#define VRAMFIT_DOCTOR_SETTINGS_TEXT_H
+#ifndef VRAMFIT_INGEST_TEXT_SETTINGS_TEXT_H
+#define VRAMFIT_INGEST_TEXT_SETTINGS_TEXT_H
 
 #include <string_view>
 
-namespace vramfit::doctor {
+#include "model/evidence.h"
+
+namespace vramfit::ingest {
 
 // YAML, TOML, INI or one JSON object, whose names are those of trainings and models.
 bool is_settings_text(std::string_view text);
 // What `pip install -r` takes, with a version for one package at least.
 bool is_packages_text(std::string_view text);
 
-}  // namespace vramfit::doctor
+// Which of the two; kNone: neither.
+model::SettingsIn judge_settings(std::string_view text);
+
+}  // namespace vramfit::ingest
 
 #endif

@@ -1,4 +1,4 @@
-#include "doctor/settings_text.h"
+#include "ingest/text/settings_text.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 
-namespace vramfit::doctor {
+#include "ingest/text/cursor.h"
+
+namespace vramfit::ingest {
 
 namespace {
 
@@ -38,13 +40,12 @@ constexpr auto kNamesOfResults = std::to_array<std::string_view>(
      "allocated",   "reserved",   "free",     "used",       "level",    "msg",        "message", "metrics",
      "log_history", "error",      "ppl",      "perplexity", "grad_norm"});
 
-bool is_blank(char letter) { return letter == ' ' || letter == '\t' || letter == '\r'; }
-bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
 bool is_alnum(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0; }
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  const auto is_space = [](char letter) { return letter == ' ' || letter == '\t' || letter == '\r'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
 }
 
@@ -188,4 +189,9 @@ bool is_packages_text(std::string_view text) {
   return all && has_version;
 }
 
-}  // namespace vramfit::doctor
+model::SettingsIn judge_settings(std::string_view text) {
+  if (is_packages_text(text)) return model::SettingsIn::kPackages;
+  return is_settings_text(text) ? model::SettingsIn::kSettings : model::SettingsIn::kNone;
+}
+
+}  // namespace vramfit::ingest
