@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/number_names.h"
 #include "plan/evaluation.h"
 #include "plan/techniques/registry.h"
 
