@@ -104,8 +104,8 @@ Result<void> read_case_file(const std::filesystem::path& path, doctor::Case& int
 
 // What the doctor is given of a report when the job itself asks it (python/vramfit/on_oom/report.py), and what else
 // lies there, all of which is in these.
-constexpr std::array<std::string_view, 4> kOfReport = {"traceback.txt", "snapshot.pickle", "memory_summary.txt",
-                                                       model::told::kOomReportFile};
+constexpr std::array<std::string_view, 4> kOfReport = {model::told::kOomReportFile, "traceback.txt", "snapshot.pickle",
+                                                       "memory_summary.txt"};
 constexpr std::array<std::string_view, 2> kOfReportToo = {"owners.txt", "diagnosis.txt"};
 
 bool is_of_report(const std::filesystem::path& path) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -40,22 +39,6 @@ constexpr auto kNamesOfResults = std::to_array<std::string_view>(
      "allocated",   "reserved",   "free",     "used",       "level",    "msg",        "message", "metrics",
      "log_history", "error",      "ppl",      "perplexity", "grad_norm"});
 
-bool is_alnum(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0; }
-
-std::string_view trimmed(std::string_view text) {
-  const auto is_space = [](char letter) { return letter == ' ' || letter == '\t' || letter == '\r'; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string lowered_name(std::string_view name) {
-  std::string low(name);
-  std::ranges::transform(low, low.begin(),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return low;
-}
-
 // Calls `take` with each line that has something in it, without comments; false: one was refused.
 template <class Take>
 bool every_line(std::string_view text, const Take& take) {
@@ -63,7 +46,7 @@ bool every_line(std::string_view text, const Take& take) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string_view words = trimmed(line);
+    const std::string_view words = trim(line);
     if (words.empty() || words.front() == '#' || words.front() == ';') continue;
     if (!take(line, words)) return false;
   }
@@ -75,7 +58,8 @@ class Names {
  public:
   // False: a program prints such a name.
   bool add(std::string_view name, bool has_number) {
-    const std::string low = lowered_name(name);
+    std::string low(name);
+    std::ranges::transform(low, low.begin(), lower);
     ++count_;
     is_known_ |= std::ranges::any_of(kNamesOfSettings, [&](std::string_view known) {
       return known.size() < 4 ? low == known : low.find(known) != std::string::npos;
@@ -111,9 +95,9 @@ bool is_json_settings(std::string_view text) {
 std::string_view name_before(std::string_view line, char mark) {
   const std::size_t end = line.find(mark);
   if (end == std::string_view::npos) return {};
-  const std::string_view name = trimmed(line.substr(0, end));
+  const std::string_view name = trim(line.substr(0, end));
   const bool is_name = std::ranges::all_of(
-      name, [](char letter) { return is_alnum(letter) || std::string_view("_-.\"'/").contains(letter); });
+      name, [](char letter) { return is_word(letter) || std::string_view("-.\"'/").contains(letter); });
   return is_name ? name : std::string_view();
 }
 
@@ -128,7 +112,7 @@ bool is_toml_settings(std::string_view text) {
       return true;
     }
     const std::string_view name = name_before(words, '=');
-    const std::string_view value = name.empty() ? name : trimmed(words.substr(words.find('=') + 1));
+    const std::string_view value = name.empty() ? name : trim(words.substr(words.find('=') + 1));
     if (name.empty() || value.empty()) return false;
     return names.add(name, is_digit(value.front())) && seen.insert(section + "." + std::string(name)).second;
   });
@@ -143,26 +127,26 @@ bool is_yaml_settings(std::string_view text) {
     const bool is_inner = is_blank(line.front());
     bool is_item = false;
     while (words.starts_with("- ")) {
-      words = trimmed(words.substr(2));
+      words = trim(words.substr(2));
       is_item = true;
     }
     const std::string_view name = name_before(words, ':');
     if (name.empty()) return is_item;
     const std::string_view rest = words.substr(words.find(':') + 1);
     if (!rest.empty() && !is_blank(rest.front())) return is_item;  // "http://"
-    const std::string_view value = trimmed(rest);
+    const std::string_view value = trim(rest);
     if (!names.add(name, !value.empty() && is_digit(value.front()))) return false;
     return is_inner || is_item || seen.insert(std::string(name)).second;
   });
   return all && names.are_settings(2);
 }
 
-}  // namespace
-
+// YAML, TOML, INI or one JSON object, whose names are those of trainings and models.
 bool is_settings_text(std::string_view text) {
   return is_json_settings(text) || is_toml_settings(text) || is_yaml_settings(text);
 }
 
+// What `pip install -r` takes, with a version for one package at least.
 bool is_packages_text(std::string_view text) {
   bool has_version = false;
   const bool all = every_line(text, [&](std::string_view, std::string_view words) {
@@ -170,24 +154,26 @@ bool is_packages_text(std::string_view text) {
       return words.starts_with("-r ") || words.starts_with("-c ") || words.starts_with("-e ") ||
              words.starts_with("--") || words.starts_with("git+");
     }
-    const auto of_name = [](char letter) { return is_alnum(letter) || std::string_view("_-.").contains(letter); };
+    const auto of_name = [](char letter) { return is_word(letter) || std::string_view("-.").contains(letter); };
     auto at = std::ranges::find_if_not(words, of_name);
     if (at == words.begin()) return false;
-    std::string_view rest = trimmed(words.substr(static_cast<std::size_t>(at - words.begin())));
-    if (rest.starts_with('[')) rest = trimmed(rest.substr(std::min(rest.find(']'), rest.size() - 1) + 1));
-    rest = trimmed(rest.substr(0, std::min(rest.find_first_of(";#"), rest.size())));
+    std::string_view rest = trim(words.substr(static_cast<std::size_t>(at - words.begin())));
+    if (rest.starts_with('[')) rest = trim(rest.substr(std::min(rest.find(']'), rest.size() - 1) + 1));
+    rest = trim(rest.substr(0, std::min(rest.find_first_of(";#"), rest.size())));
     if (rest.empty()) return true;
     if (rest.starts_with("@ ")) return true;
     const std::size_t version = rest.find_first_not_of("=<>!~ ");
     const bool is_version = version != std::string_view::npos && version > 0 && is_digit(rest[version]) &&
                             rest.find_first_of(" ", version) == std::string_view::npos &&
                             rest.substr(0, version).find_first_of("=<>") != std::string_view::npos &&
-                            trimmed(rest.substr(0, version)) != "=";
+                            trim(rest.substr(0, version)) != "=";
     has_version |= is_version;
     return is_version;
   });
   return all && has_version;
 }
+
+}  // namespace
 
 model::SettingsIn judge_settings(std::string_view text) {
   if (is_packages_text(text)) return model::SettingsIn::kPackages;

@@ -9,12 +9,7 @@
 
 namespace vramfit::ingest {
 
-// YAML, TOML, INI or one JSON object, whose names are those of trainings and models.
-bool is_settings_text(std::string_view text);
-// What `pip install -r` takes, with a version for one package at least.
-bool is_packages_text(std::string_view text);
-
-// Which of the two; kNone: neither.
+// YAML, TOML, INI or one JSON object with names of trainings and models; what `pip install -r` takes; kNone: neither.
 model::SettingsIn judge_settings(std::string_view text);
 
 }  // namespace vramfit::ingest
