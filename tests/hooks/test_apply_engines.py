@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
 from hooked_job import Job
 
@@ -24,15 +22,6 @@ ENGINE = """
             if self.seen % self.parts == 0:
                 self.optimizer.step(); self.optimizer.zero_grad()
     engine = DeepSpeedEngine(net, torch.optim.SGD(net.parameters(), lr=0.1), MANY)
-"""
-REAL_ENGINE = """
-    import os, deepspeed
-    os.environ |= {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
-    os.environ["MASTER_PORT"] = "29578"
-    settings = {"train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": MANY,
-                "zero_optimization": {"stage": 2}, "zero_force_ds_cpu_optimizer": False,
-                "optimizer": {"type": "AdamW", "params": {"lr": 0.01, "torch_adam": True}}}
-    engine, *_ = deepspeed.initialize(model=net, model_parameters=net.parameters(), config=settings)
 """
 LOOP = """
     loader = torch.utils.data.DataLoader(torch.randn(16, 8), batch_size=8)
@@ -60,13 +49,6 @@ def test_an_engine_is_an_obstacle_where_no_plan_is_applied(job: Job) -> None:
     assert finished.exit_code == 0, finished.stderr
     told = [each["text"] for each in finished.of_kind("plan_obstacle") if each["id"] == "micro_batch"]
     assert any("DeepSpeed's engine" in text and "gradient_accumulation_steps" in text for text in told)
-
-
-def test_deepspeed_is_known_by_its_own_engine(job: Job) -> None:
-    if importlib.util.find_spec("deepspeed") is None:
-        pytest.skip("this environment has no DeepSpeed")
-    finished = job.run(NET + REAL_ENGINE.replace("MANY", "1") + LOOP, PARTS, card=4 << 30, VRAMFIT_VALUES="cpu")
-    assert "DeepSpeed's engine adds up and averages" in finished.only("plan_refused")["text"]
 
 
 SHARED = """

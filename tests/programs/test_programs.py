@@ -258,3 +258,18 @@ def test_a_served_model_fills_its_cards_with_its_cache(
         assert 0.99 < cache / told["kv_cache_bytes"] < 1.01, (held, told)
         assert told["kv_tokens"] > 0 and told["weights_bytes"] > 0
         assert bool(told["graph_bytes"]) == ("graphs" in recipe.arguments)
+
+
+@pytest.mark.every_version
+def test_parts_of_a_batch_are_left_to_deepspeeds_engine(product: Product) -> None:
+    plan = product.folder / "plan.json"
+    changes = [{"id": "micro_batch", "micro_batch": 2, "accumulate": 4, "loaders": [0]}]
+    plan.write_text(json.dumps({"version": 1, "changes": changes}))
+    python = python_environments.python("programs")
+    run = product.call(
+        *["run", "--gpu", "rtx3090", "--plan", str(plan), "--", str(python), str(RECIPES / "deepspeed_parts.py")],
+        timeout=300,
+    )
+    assert run.exit_code != 0
+    assert "DeepSpeed's engine adds up and averages gradients itself" in " ".join((run.stdout + run.stderr).split())
+    assert "gradient_accumulation_steps 4 and train_micro_batch_size_per_gpu 2" in " ".join(run.stdout.split())
