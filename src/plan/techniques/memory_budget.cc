@@ -15,7 +15,7 @@ namespace vramfit::plan {
 namespace {
 
 constexpr std::array kBudgets = {0.5, 0.25};
-constexpr double kAll = 1;                 // the setting where nobody sets it
+constexpr double kWhole = 1;               // the setting where nobody sets it
 constexpr double kUnmeasuredBudget = 0.3;  // uncertainty: which operators are cheap, the partitioner alone knows
 
 class MemoryBudget final : public Technique {
@@ -28,7 +28,7 @@ class MemoryBudget final : public Technique {
     if (!job.compiler->memory_budget) {
       return not_possible("torch.compile of this release of PyTorch has no activation_memory_budget");
     }
-    if (*job.compiler->memory_budget < kAll) {
+    if (*job.compiler->memory_budget < kWhole) {
       return in_force(fmt::format("the script has torch.compile save at most {:g} of what it would already",
                                   *job.compiler->memory_budget));
     }
@@ -47,7 +47,7 @@ class MemoryBudget final : public Technique {
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {
-    const double budget = model::find_number(change, "budget").value_or(kAll);
+    const double budget = model::find_number(change, "budget").value_or(kWhole);
     const auto measured = job.measured.find(measured_key(change));
     for (model::StagePeak& moment : forecast.stage_peaks) {
       const model::StagePeak* before = find_same_stage(job.stage_peaks, moment);
@@ -67,7 +67,7 @@ class MemoryBudget final : public Technique {
     if (const auto work = job.measured_work.find(measured_key(change)); work != job.measured_work.end()) {
       scale_work_to(work->second, job.work, forecast.work);
     } else {
-      repeat_forward(kAll - budget, kAll - budget, forecast);  // what is not saved, as if all operators were alike
+      repeat_forward(kWhole - budget, kWhole - budget, forecast);  // what is not saved, as if all operators were alike
     }
     forecast.uncertainty = std::max(forecast.uncertainty, measured == job.measured.end() ? kUnmeasuredBudget : 0.04);
     worsen(forecast, Effect::kRounding,
@@ -75,7 +75,8 @@ class MemoryBudget final : public Technique {
   }
 
   std::string describe(const model::Change& change) const override {
-    return fmt::format("torch.compile at {:g} of its activations", model::find_number(change, "budget").value_or(kAll));
+    return fmt::format("torch.compile at {:g} of its activations",
+                       model::find_number(change, "budget").value_or(kWhole));
   }
 };
 
