@@ -110,6 +110,7 @@ base::Result<int> act(const FitOptions& options, const Command& command) {
 Verb add_fit_verb(const Parser& parser) {
   auto options = std::make_shared<FitOptions>();
   const Parser verb = parser.add_verb("fit", "Find and prove the cheapest changes that make a job fit a card");
+  options->job.within = "8-20";  // two runs go on for so long, and a user waits for both
   add_job_options(verb, options->job);
   verb.add_option("--keep", options->keep,
                   "effective-batch (default: a smaller batch is made up for by accumulation) or any")

@@ -35,8 +35,8 @@ void add_job_options(const Parser& parser, JobOptions& options) {
   parser
       .add_option(
           "--within", options.within,
-          "How long everything is run before anything is left out: seconds (20, or VRAMFIT_WITHIN), a number of "
-          "batches and steps (500n), or 0: the short cut alone")
+          "How long everything is run before anything is left out: seconds (20, or VRAMFIT_WITHIN; 8-20 ends from 8 on "
+          "where memory has long shown nothing new), a number of batches and steps (500n), or 0: the short cut alone")
       .variable("VRAMFIT_WITHIN");
   parser
       .add_option(
@@ -151,7 +151,7 @@ Result<job::RunRequest> build_request(const JobOptions& options, const std::vect
   const auto span = job::parse_span(options.within);
   if (!span) {
     return base::fail(ErrorCode::kUsage, fmt::format("\"{}\" is no time to run on", options.within), "--within",
-                      "seconds, as 20; batches and steps, as 500n; or 0 for the short cut alone");
+                      "seconds, as 20 or 8-20; batches and steps, as 500n; or 0 for the short cut alone");
   }
   auto cards = app::choose_cards(options.gpus);
   if (!cards) return std::unexpected(cards.error());

@@ -45,6 +45,8 @@ struct CardChoice {
 struct Span {
   double seconds = 0;
   std::int64_t count = 0;
+  double settled_seconds =
+      0;  // after which it may end where memory has long shown nothing new; 0: not before `seconds`
   bool is_empty() const { return seconds <= 0 && count <= 0; }
   friend bool operator==(const Span&, const Span&) = default;
 };

@@ -106,9 +106,17 @@ std::optional<Span> parse_span(const std::string& text) {
     const auto [at, problem] = std::from_chars(number.data(), end, span.count);
     return problem == std::errc() && at == end && span.count > 0 ? std::optional(span) : std::nullopt;
   }
-  const auto [at, problem] = std::from_chars(number.data(), end, span.seconds, std::chars_format::fixed);
-  const bool is_number = problem == std::errc() && at == end && span.seconds >= 0 && span.seconds <= kMostSeconds;
-  return is_number ? std::optional(span) : std::nullopt;
+  const auto read = [end](const char* from, double& seconds) {
+    const auto [at, problem] = std::from_chars(from, end, seconds, std::chars_format::fixed);
+    return problem == std::errc() && seconds >= 0 && seconds <= kMostSeconds ? at : nullptr;
+  };
+  const char* at = read(number.data(), span.seconds);
+  if (at != nullptr && at != end && *at == '-') {
+    span.settled_seconds = std::exchange(span.seconds, 0);
+    at = read(at + 1, span.seconds);
+    if (span.settled_seconds <= 0 || span.settled_seconds > span.seconds) return std::nullopt;
+  }
+  return at == end ? std::optional(span) : std::nullopt;
 }
 
 Span span_of(const RunRequest& request) {
@@ -121,7 +129,10 @@ Span span_of(const RunRequest& request) {
 
 std::string to_variable(const Span& span) {
   if (span.count > 0) return fmt::format("{}n", span.count);
-  return span.seconds > 0 ? fmt::format("{:.3f}", span.seconds) : "";
+  if (span.seconds <= 0) return "";
+  const bool may_settle = span.settled_seconds > 0 && span.settled_seconds < span.seconds;
+  return may_settle ? fmt::format("{:.3f}-{:.3f}", span.settled_seconds, span.seconds)
+                    : fmt::format("{:.3f}", span.seconds);
 }
 
 Span span_to_peak(const RunRequest& request, const model::Reach& reach) {

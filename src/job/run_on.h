@@ -18,7 +18,8 @@
 
 namespace vramfit::job {
 
-// "20" is seconds, "120n" batches and steps, "0" the short cut alone. Nothing when it is neither.
+// "20" is seconds, "8-20" seconds of which it may leave out some from 8 on, "120n" batches and steps, "0" the short cut
+// alone. Nothing when it is neither.
 std::optional<Span> parse_span(const std::string& text);
 
 // What the request's budget is in a run that may be ended from outside: half of the limit, for there is more to do.

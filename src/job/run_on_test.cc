@@ -37,8 +37,10 @@ TEST(RunOn, a_span_is_seconds_or_a_count) {
   EXPECT_EQ(parse_span("20"), (Span{20, 0}));
   EXPECT_EQ(parse_span("0.5"), (Span{0.5, 0}));
   EXPECT_EQ(parse_span("120n"), (Span{0, 120}));
+  EXPECT_EQ(parse_span("8-20"), (Span{.seconds = 20, .settled_seconds = 8}));
   EXPECT_TRUE(parse_span("0")->is_empty());
-  for (const char* odd : {"", "n", "-1", "1e3", "0n", "20s", " 20", "nan", "-3n", "12.5n"}) {
+  for (const char* odd : {"", "n", "-1", "1e3", "0n", "20s", " 20", "nan", "-3n", "12.5n", "8-", "-", "20-8", "0-8",
+                          "8-20n", "8-9-10", "8--20"}) {
     EXPECT_FALSE(parse_span(odd)) << odd;
   }
 }
@@ -46,6 +48,8 @@ TEST(RunOn, a_span_is_seconds_or_a_count) {
 TEST(RunOn, a_budget_leaves_room_within_a_time_limit_and_is_for_shortened_virtual_runs) {
   RunRequest asked = request();
   EXPECT_EQ(to_variable(span_of(asked)), "20.000");
+  asked.span.settled_seconds = 8;
+  EXPECT_EQ(to_variable(span_of(asked)), "8.000-20.000");
   asked.timeout_seconds = 10;
   EXPECT_EQ(to_variable(span_of(asked)), "5.000");
   asked.span = {0, 120};

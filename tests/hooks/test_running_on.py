@@ -125,6 +125,40 @@ def test_a_model_that_is_called_for_ever_is_ended_after_the_budget(job: Job) -> 
     assert "the time to run on (2 s) was used" in finished.of_kind("cut")[-1]["text"]
 
 
+@pytest.mark.parametrize(
+    ("peaks", "count"),
+    [("[5] * 100", 8), ("[1, 2, 3, 4, 5] + [5] * 100", 16), ("list(range(1, 101))", 100), ("[5] * 80 + [9] * 20", 8)],
+)
+def test_a_settled_peak_ends_a_budget_early_where_that_is_allowed(job: Job, peaks: str, count: int) -> None:
+    finished = job.run(
+        f"""
+    import json, os
+    from vramfit.steer.running_on import Budget
+    def until_the_end(within):
+        os.environ["VRAMFIT_RUN_ON"] = within
+        budget = Budget()
+        budget.used_seconds = lambda: 7.0
+        return next((n for n, peak in enumerate({peaks}, 1) if budget.spend(peak)), 100)
+    print(json.dumps([until_the_end(within) for within in ("8-20", "20", "9-20")]))
+    """
+    )
+    assert finished.output() == [count, 100, 100]
+
+
+def test_what_follows_an_early_end_has_its_share_of_the_shorter_time(job: Job) -> None:
+    finished = job.run(
+        DATA
+        + """
+    counts = []
+    for x, y in DataLoader(Data(10_000_000), 10): train_on(x, y); counts.append(0)
+    print(json.dumps([len(counts) < 1_000_000, validate(DataLoader(Data(500), 10))]))
+    """,
+        steps="auto",
+        VRAMFIT_RUN_ON="0.5-3600",
+    )
+    assert finished.output() == [True, 1]
+
+
 SUPPRESSES = """
     import torch
     model = torch.nn.Linear(4, 2)

@@ -73,7 +73,8 @@ class Editing:
         """Adds it once in a file. Its names have to be free there."""
         if names[0] in source.helpers:
             return
-        taken = [name for name in names if name in source.defined()]
+        defined = source.defined()
+        taken = [name for name in names if name in defined]
         if taken:
             raise Unpatchable(f"{source.name} has a name {taken[0]} already")
         text = text.format(torch=self.torch_in(source))

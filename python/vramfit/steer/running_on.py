@@ -1,6 +1,7 @@
 """Running on: everything in full, for as long as a budget lasts (VRAMFIT_RUN_ON).
 
     VRAMFIT_RUN_ON=20     seconds from the first use of a loader or a model on, as an idle machine would take them
+    VRAMFIT_RUN_ON=8-20   as 20, but it may end after 8: where three quarters of the batches brought no higher peak
     VRAMFIT_RUN_ON=120n   batches and steps: what several ranks, or two runs of one script, agree on without a clock
 
     train 1 .. 500 | validate 1 .. 80 | train 1 .. 213 | validate 1 | train 1 | ... | end, or stopped
@@ -32,6 +33,7 @@ _AHEAD = 16  # batches and steps: collectives keep ranks closer together than th
 _IDLE_SHARE = 0.25  # of the seconds past their end, without a batch or a step, that are too many
 _IDLE_SECONDS = 2.0  # at least so many
 _MOST_SHARES = 3.0  # of the seconds, for a run that has no answer yet
+_SETTLED_TIMES = 4  # as many batches as there were until the highest peak, and no higher one
 _NOTABLE = 1.001  # a higher peak than this times the one before is where the run has to come to again
 
 
@@ -45,7 +47,9 @@ class Budget:
         """Afresh, as the environment says now."""
         text = os.environ.get("VRAMFIT_RUN_ON", "").strip()
         self.count_limit = int(text[:-1]) if text.endswith("n") and text[:-1].isdigit() else None
-        self.seconds = 0.0 if self.count_limit is not None else _seconds(text)
+        least, _, most = text.rpartition("-")
+        self.seconds = 0.0 if self.count_limit is not None else _seconds(most)
+        self.settled_seconds = min(_seconds(least), self.seconds) or self.seconds
         self.whole = self.count_limit is not None or self.seconds > 0  # everything is delivered
         self.is_wanted = self.whole
         self.watch: Stopwatch | None = None  # since the first use
@@ -87,8 +91,18 @@ class Budget:
         elif ranks.count() > 1:
             self.whole = not self._all_ranks_are_done()
         else:
-            self.whole = self.used_seconds() < self.seconds * _SHARE_IN_FULL
+            self.whole = self.used_seconds() < self.seconds * _SHARE_IN_FULL and not self._has_settled()
         return not self.whole
+
+    def _has_settled(self) -> bool:
+        """Whether the rest of the seconds would most likely show what was seen: the peak came early, and stayed."""
+        is_allowed = self.settled_seconds < self.seconds
+        if not is_allowed or self.used_seconds() < self.settled_seconds * _SHARE_IN_FULL:
+            return False
+        if self.count < _SO_FAR_COUNT or self.peak_at * _SETTLED_TIMES > self.count:
+            return False
+        self.seconds = self.settled_seconds  # what comes after the loops has its share of these
+        return True
 
     def _all_ranks_are_done(self) -> bool:
         is_used = self.used_seconds() >= self.seconds * _SHARE_IN_FULL

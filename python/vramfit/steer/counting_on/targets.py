@@ -184,8 +184,15 @@ def _closed(test: ast.expr, names: Names, is_counter: IsCounter) -> Callable[[in
         return None
     if any(isinstance(node, ast.Name) and node.id not in _KNOWN for node in ast.walk(tree)):
         return None
-    compiled = compile(ast.fix_missing_locations(tree), "<test>", "eval")
-    return lambda value: bool(eval(compiled, {"__builtins__": {}, **_ARITHMETIC}, {_COUNTER: value}))
+    return _made(tree.body)
+
+
+def _made(test: ast.expr) -> Callable[[int], bool]:
+    """A function of the counter, compiled once: it is asked for as many values as a loop has left."""
+    arguments = ast.arguments([], [ast.arg(_COUNTER)], None, [], [], None, [])
+    tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, ast.UnaryOp(ast.Not(), test))))
+    is_false: Callable[[int], bool] = eval(compile(tree, "<test>", "eval"), {"__builtins__": {}, **_ARITHMETIC})
+    return lambda value: not is_false(value)
 
 
 class _Rewriter(ast.NodeTransformer):

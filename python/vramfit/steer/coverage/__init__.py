@@ -84,13 +84,15 @@ def tell(stack: Stack | None) -> None:
     known = lines.is_known()
     lines.add_children()
     seen = {file: sorted(found) for file, found in lines.seen.executed.items() if found}
-    unreached = find(list(stack or []), sys.modules["torch"]) if known and was_cut and "torch" in sys.modules else []
-    run, of = _count_lines()
+    sources = _read_sources()
+    is_looked_for = known and was_cut and "torch" in sys.modules
+    unreached = find(sources, list(stack or []), sys.modules["torch"]) if is_looked_for else []
+    run, of = _count_lines(sources)
     notes.note(
         said.Coverage(
             known=known,
             executed=_as_ranges(seen),
-            parts=_parts(_read_sources()),
+            parts=_parts(sources),
             unreached=unreached,
             lines_run=run,
             lines=of,
@@ -98,9 +100,8 @@ def tell(stack: Stack | None) -> None:
     )
 
 
-def find(stack: list[tuple[FrameType, int]], torch: Any) -> list[said.UnreachedLines]:
+def find(sources: list[Source], stack: list[tuple[FrameType, int]], torch: Any) -> list[said.UnreachedLines]:
     """Gaps that a longer run may reach: `{file, line, last_line, function, code, when, card}`."""
-    sources = _read_sources()
     varying, touching = Varying(sources), Touching(sources, torch)
     once = Once(sources)
     places = _places(stack)
@@ -138,10 +139,10 @@ def _read_sources() -> list[Source]:
     return sources
 
 
-def _count_lines() -> tuple[int, int]:
+def _count_lines(sources: list[Source]) -> tuple[int, int]:
     """Executed lines of the script's own files, and how many could be."""
     run = of = 0
-    for source in _read_sources():
+    for source in sources:
         possible: set[int] = set()
         codes = [compile(source.tree, source.name, "exec", dont_inherit=True)]
         while codes:

@@ -184,6 +184,16 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
+@dataclass(frozen=True)
+class _Flow:
+    """A value that goes from a scope to names, of itself or of a function that it calls."""
+
+    names: set[str]  # that the value is worked out from
+    attributes: set[str]
+    into: ast.AST  # whose names the targets are
+    targets: set[str]
+
+
 class Varying:
     """Names that change while a job goes on: what a test on them says now, it need not say later.
 
@@ -207,8 +217,9 @@ class Varying:
             self._assigned[scope] = set(self._locals[scope])
             if getattr(scope, "name", "") != "__init__":
                 self.attributes |= _changed_attributes(scope)
+        flows = [(scope, list(self._flow_of(scope))) for scope in scopes]
         for _ in range(4):  # values passed on, and passed on again
-            if not any([self._spread(scope) for scope in scopes]):
+            if not any([self._spread(scope, flow) for scope, flow in flows]):
                 break
 
     def is_varying(self, test: ast.expr, scope: ast.AST | None, tree: ast.AST) -> bool:
@@ -239,24 +250,26 @@ class Varying:
             found |= {argument.arg for argument in arguments_of(scope)} - {"self"}
         return found
 
-    def _spread(self, scope: ast.AST) -> bool:
+    def _flow_of(self, scope: ast.AST) -> Iterator[_Flow]:
+        """Where a scope's values go: read once, for they are gone through again as long as something is found."""
+        for node in own_nodes(scope):
+            if isinstance(node, ast.Assign):
+                targets = {name for target in node.targets for name in names_in(target)}
+                yield _Flow(names_in(node.value), set(), scope, targets)
+            elif isinstance(node, ast.Call):
+                name = called_name(node)
+                for function in (each for source in self._sources for each in source.functions.get(name, [])):
+                    for parameter, value in given_to(function, node):
+                        yield _Flow(names_in(value), attributes_in(value), function, {parameter})
+
+    def _spread(self, scope: ast.AST, flows: list[_Flow]) -> bool:
         """Passes what varies in a scope on to what is assigned from it and to the functions it is given to."""
         known = self._locals[scope]
         before = sum(map(len, self._locals.values()))
-        for node in own_nodes(scope):
-            if isinstance(node, ast.Assign) and (names_in(node.value) & known):
-                known |= {name for target in node.targets for name in names_in(target)}
-            elif isinstance(node, ast.Call):
-                self._pass_on(node, known)
+        for flow in flows:
+            if flow.names & known or flow.attributes & self.attributes:
+                self._locals[flow.into] |= flow.targets
         return sum(map(len, self._locals.values())) > before
-
-    def _pass_on(self, call: ast.Call, known: set[str]) -> None:
-        name = called_name(call)
-        for source in self._sources:
-            for function in source.functions.get(name, []):
-                for parameter, value in given_to(function, call):
-                    if names_in(value) & known or attributes_in(value) & self.attributes:
-                        self._locals[function].add(parameter)
 
 
 @dataclass
