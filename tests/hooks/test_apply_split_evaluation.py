@@ -106,6 +106,8 @@ def test_later_batches_are_split_evenly_and_of_another_size_too(job: Job) -> Non
         ({"forward": "return self.body(x - x.mean(0))"}, "hangs on the others of its batch"),
         ({"forward": "return self.body(x) + torch.arange(len(x)).view(-1, 1, 1, 1).cuda()"}, "hangs on the others"),
         ({"forward": "return nn.functional.dropout(self.body(x), 0.5)"}, "or on chance"),
+        ({"forward": "return self.body(x).flatten(1).sum(1).argsort().argsort()"}, "hangs on the others"),
+        ({"forward": "y = self.body(x).flatten(1).sum(1)\n            return y > y.mean()"}, "hangs on the others"),
         ({"layers": LAYERS + "; self.register_buffer('calls', torch.zeros(1))",
           "forward": "self.calls += 1\n            return self.body(x)"}, "writes to its buffers"),
         ({"forward": "return self.body(x) + torch.zeros(8, 1, 1, 1).cuda()"}, "fails on a part of its batch"),
@@ -167,6 +169,7 @@ def test_data_classes_and_numbers_of_samples_are_those_of_the_batch(job: Job, pa
     forward = "y = self.body(x); return self.made(y, len(x), y.shape, {'also': y * 2, 'layers': 4})"
     after = """assert (out.samples, out.pixels, out.shape) == (8, 8 * 900, torch.Size([8, 2, 30, 30])), out
     assert out.rest["layers"] == 4
+    assert type(out.shape) is torch.Size, type(out.shape)
     assert torch.equal(out.rest["also"], out.scores * 2) and type(out).__name__ == "Result\""""
     script = evaluation(layers=layers, forward=forward, after=after, call="model(images)")
     whole = job.run(script, card=CARD, VRAMFIT_VALUES="cpu").output()
@@ -189,3 +192,11 @@ def test_networks_of_torchscript_are_evaluated_in_parts(job: Job, made: str) -> 
     split = job.run(script, PLAN, card=CARD, VRAMFIT_VALUES="cpu")
     assert split.output()["out"] == pytest.approx(whole["out"], abs=1e-5)
     assert "evaluates its batch of 8 in 4 parts" in split.only("plan_applied")["text"]
+
+
+def test_a_size_that_the_network_is_given_is_one_in_its_parts(job: Job) -> None:
+    forward = "assert type(scale) is torch.Size, type(scale)\n            return self.body(x).view(-1, *scale)"
+    script = evaluation(forward=forward, call="model(images, scale=torch.Size([2, 900]))")
+    done = job.run(script, PLAN, card=CARD, VRAMFIT_VALUES="cpu")
+    assert done.output()["shape"] == [8, 2, 900]
+    assert done.only("plan_applied")

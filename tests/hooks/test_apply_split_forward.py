@@ -346,3 +346,56 @@ def test_networks_of_ranks_work_in_parts_within_what_counts_their_steps(job: Job
     finished = job.run(RANKS, PARTS)
     assert_close(finished.output()["values"], plain)
     assert finished.only("plan_applied")["text"].startswith("Sequential works on its batch of 8")
+
+
+# What the network of small_training does between its layers, where values are computed.
+MIXING = {
+    "a mean over the batch": "y - y.mean(0)",
+    "attention over the batch": "torch.softmax(y @ y.T, 1) @ y",
+    "places in the batch": "y + torch.arange(len(y))[:, None]",
+}
+NET = """
+    import json, torch
+    from torch import nn
+    torch.manual_seed(0)
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.drop, self.last = nn.Linear(6, 8), nn.Dropout(DROP), nn.Linear(8, 3)
+            self.calls = 0
+            self.register_buffer("seen", torch.zeros(1))
+        def forward(self, x):
+            self.calls += 1
+            self.seen += 1
+            y = self.drop(torch.tanh(self.first(x)))
+            return self.last(MIX), y > 0
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    for step in range(2):
+        out, is_positive = net(torch.randn(SAMPLES, 6))
+        optimizer.zero_grad()
+        out.square().mean().backward()
+        optimizer.step()
+    print(json.dumps({"values": {name: value.tolist() for name, value in net.state_dict().items()},
+                      "calls": net.calls, "next": torch.rand(1).item()}))
+"""
+
+
+def mixing(mix: str, drop: float = 0.0, samples: int = 8) -> str:
+    return NET.replace("DROP", str(drop)).replace("MIX", mix).replace("SAMPLES", str(samples))
+
+
+@pytest.mark.parametrize("mix", MIXING)
+@pytest.mark.parametrize(("drop", "samples"), [(0.0, 8), (0.3, 8), (0.0, 2)])
+def test_samples_that_meet_in_the_network_are_refused(job: Job, mix: str, drop: float, samples: int) -> None:
+    done = job.run(mixing(MIXING[mix], drop, samples), PARTS, VRAMFIT_VALUES="cpu")
+    assert "hangs on the others of its batch" in done.of_kind("plan_refused")[0]["text"]
+    assert done.exit_code == 3
+
+
+@pytest.mark.parametrize("samples", [8, 2])
+def test_samples_that_do_not_meet_are_compared_without_a_trace(job: Job, samples: int) -> None:
+    plain = job.run(mixing("y", samples=samples), VRAMFIT_VALUES="cpu").output()
+    done = job.run(mixing("y", samples=samples), PARTS, VRAMFIT_VALUES="cpu")
+    assert_close(done.output()["values"], plain["values"])
+    assert (done.output()["calls"], done.output()["next"]) == (plain["calls"], plain["next"])

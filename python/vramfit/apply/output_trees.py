@@ -27,8 +27,18 @@ class Shape(NamedTuple):
     inner: tuple[_Inner, ...]
 
 
+def leaves_of(value: Any) -> tuple[list[Any], Any]:
+    """Those of PyTorch's tree, and the tree. A size is one of them: put together of numbers it would be a tuple."""
+    leaves, tree = of_torch.flatten_tree.get()(value, is_leaf=_is_size)
+    return leaves, tree
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, torch.Size)
+
+
 def flatten(value: Any) -> tuple[list[Any], Shape]:
-    leaves, tree = of_torch.flatten_tree.get()(value)
+    leaves, tree = leaves_of(value)
     flat: list[Any] = []
     inner: list[_Inner] = []
     for place, leaf in enumerate(leaves):

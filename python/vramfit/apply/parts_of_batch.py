@@ -25,6 +25,7 @@ OBSTACLES = MappingProxyType(
         "sharded": "parameters are sharded: ranks would gather them for each part",
     }
 )
+HANGS = "what {} makes of a sample hangs on the others of its batch, or on chance"
 OF_RANKS = "DistributedDataParallel"  # counts its calls, so that ranks keep step: the network within is split
 
 

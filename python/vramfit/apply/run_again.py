@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import output_trees
 from vramfit.apply.forward_state import ForwardState
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
@@ -50,6 +51,17 @@ def _settles(technique: str, state: ForwardState) -> Iterator[None]:
         apply.refused(technique, f"a module that it would run again writes to its own {written}, and would do so twice")
 
 
+@contextmanager
+def as_in_first_run(module: Any, state: ForwardState) -> Iterator[None]:
+    """Around a run that is to leave nothing: it finds what the first one found, random numbers too."""
+    import torch
+
+    norms = [part for part in module.modules() if isinstance(part, of_torch.batch_norm.get())]
+    devices = {each.device.index for each in chain(module.parameters(), module.buffers()) if each.is_cuda}
+    with torch.random.fork_rng(sorted(devices)), _frozen_statistics(norms), state.as_before():
+        yield
+
+
 class _Calls:
     """A forward as checkpoint() calls it: first with what the module was given, then with the same as it was then.
 
@@ -61,7 +73,7 @@ class _Calls:
     def __init__(self, forward: Any, args: Any, kwargs: Any) -> None:
         self.forward = forward
         self.given: tuple[Any, Any] | None = (args, kwargs)
-        leaves, self.shape = of_torch.flatten_tree.get()((args, kwargs))
+        leaves, self.shape = output_trees.leaves_of((args, kwargs))
         self.leaves = list({id(leaf): leaf for leaf in leaves}.values())
         numbers = {id(leaf): number for number, leaf in enumerate(self.leaves)}
         self.places = [numbers[id(leaf)] for leaf in leaves]

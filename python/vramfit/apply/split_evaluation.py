@@ -17,8 +17,9 @@ from contextlib import nullcontext
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import foreign_forwards, forwards, output_trees
+from vramfit.apply import foreign_forwards, forwards, output_trees, sample_alone
 from vramfit.apply.parts_of_batch import (
+    HANGS,
     OBSTACLES,
     OF_RANKS,
     AlongSequences,
@@ -42,11 +43,6 @@ from vramfit.private import torch as of_torch
 from vramfit.steer import errors
 
 ID = "split_evaluation"
-
-
-# Sums in another order differ by so much of an output's largest number: in float32, in fewer bits.
-_FINE, _COARSE, _TINY = 1e-3, 0.05, 1e-6
-_SINGLE = 4  # bytes
 
 
 class SplitEvaluation:
@@ -83,8 +79,8 @@ class SplitEvaluation:
         return forward(*args, **kwargs)
 
     def _split(self, module: Any, forward: Any, args: Any, kwargs: Any) -> Any:
-        leaves, shape = of_torch.flatten_tree.get()((args, kwargs))
-        plain = (self._torch.Tensor, bool, int, float, str, type(None))
+        leaves, shape = output_trees.leaves_of((args, kwargs))
+        plain = (self._torch.Tensor, self._torch.Size, bool, int, float, str, type(None))
         if not all(isinstance(leaf, plain) for leaf in leaves):  # a cache, a state: of the samples before
             return forward(*args, **kwargs)
         batch = samples_in(leaves, args)
@@ -99,13 +95,14 @@ class SplitEvaluation:
         before = {which: one for _, which, one in kept_tensors(module)} if is_first else {}
         outputs = Outputs(self._torch, sizes)
         buffers = _writes_to_buffers(module) if is_first else []
-        known: list[Any] | None = None
+        known: dict[int, list[Any]] = {}  # numbers of samples of the first part, by place
         for number, (part_args, part_kwargs) in enumerate(arguments_of_parts(leaves, shape, batch, sizes)):
             with sequences.next_part() if sequences else nullcontext():
                 output = _compute(module, forward, part_args, part_kwargs, is_first)
             outputs.add(output)
-            if is_first and number == (sizes[0] == 1) and apply.has_values():
-                known = self._sample_of(output, sizes[0] - 1)
+            if is_first and apply.has_values() and number <= (sizes[0] == 1):
+                places = sample_alone.places_of(output, sizes[number])
+                known.update({number + place: sample_alone.sample_of(output, place) for place in places})
             if is_first and number == 0:
                 check_left(module, before)
                 if buffers != _writes_to_buffers(module):
@@ -113,27 +110,22 @@ class SplitEvaluation:
         whole = outputs.whole()
         if outputs.has_means:
             raise NotInParts(f"{type(module).__name__} returns a number for its batch")
-        if known is not None:
-            compared, from_part = ([2], 0) if sizes[0] == 1 else ([sizes[0] - 1, 1], 1)
-            given = next(arguments_of_parts(leaves, shape, batch, compared, from_part))
-            self._compare(known, module, forward, given, is_alone=sizes[0] > 1)
+        compared = [([2], 0)] if sizes[0] == 1 else [([place, 1], 1) for place in known]
+        for given_sizes, from_part in compared if known else ():
+            given = next(arguments_of_parts(leaves, shape, batch, given_sizes, from_part))
+            expected = known if sizes[0] == 1 else {0: known[given_sizes[0]]}
+            self._compare(expected, module, forward, given, is_alone=sizes[0] > 1)
         self._looked_at.add(module)
         apply.applied(ID, f"{type(module).__name__} evaluates its batch of {batch} in {len(sizes)} parts")
         return whole
 
-    def _numbers_in(self, output: Any) -> list[Any]:
-        leaves = output_trees.flatten(output)[0]
-        return [one for one in leaves if isinstance(one, self._torch.Tensor) and one.is_floating_point() and one.dim()]
+    def _compare(self, known: dict[int, list[Any]], module: Any, forward: Any, given: Any, is_alone: bool) -> None:
+        """A sample of the first part by itself (`is_alone`) comes to what it came to among the others: with statistics
+        over a batch, with places in it or by chance it would not. Where parts have a sample each, the first two are
+        worked out once more, together.
 
-    def _sample_of(self, output: Any, place: int) -> list[Any]:
-        return [one[place : place + 1].clone() for one in self._numbers_in(output)]
-
-    def _compare(self, known: list[Any], module: Any, forward: Any, given: Any, is_alone: bool) -> None:
-        """The last sample of the first part by itself (`is_alone`) comes to what it came to among the others: with
-        statistics over a batch, with places in it or by chance it would not. Where parts have a sample each, the
-        second one is worked out once more, behind the first.
-
-        `known`: numbers of that sample as a part put them out. `given`: what the network gets for the comparison."""
+        `known`: numbers of samples as a part put them out, by their places in what is compared. `given`: what the
+        network gets for it."""
         args, kwargs = given
         try:
             output = _compute(module, forward, args, kwargs, True)
@@ -143,15 +135,9 @@ class SplitEvaluation:
             text = f"what {type(module).__name__} makes of a sample was not compared: two at once do not fit"
             notes.note(said.PlanEffect(id=ID, text=text, what="other"))
             return
-        for one, expected in zip(self._sample_of(output, 0 if is_alone else 1), known):
-            if one.shape == expected.shape and one.numel() == 0:
-                continue
-            is_coarse = one.element_size() < _SINGLE or self._torch.is_autocast_enabled()
-            most = (_COARSE if is_coarse else _FINE) * float(expected.float().abs().max()) + _TINY
-            if one.shape != expected.shape or bool((one.float() - expected.float()).abs().max() > most):
-                raise NotInParts(
-                    f"what {type(module).__name__} makes of a sample hangs on the others of its batch, or on chance"
-                )
+        for place, expected in known.items():
+            if not sample_alone.is_same(module, sample_alone.sample_of(output, place), expected):
+                raise NotInParts(HANGS.format(type(module).__name__))
 
     def _look_at(self, module: Any) -> None:
         if why := OBSTACLES.get(foreign_forwards.kind_of(module)):

@@ -8,22 +8,26 @@ Split are tensors whose first dimension is that of the network's first one. Outp
 is taken for a mean over the samples. What a forward leaves behind or draws on the host (counters, numpy's numbers) is
 left and drawn once, by the first part; dropout draws for each part on the card. An evaluation that calls the network
 as its training does works in parts too, once each. What the outputs do not show is refused: tensors that a forward
-keeps in its modules, outputs that do not follow the batch.
+keeps in its modules, outputs that do not follow the batch; and, where there are numbers, samples that come to something
+else among others.
 """
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import foreign_forwards, forwards
+from vramfit.apply import foreign_forwards, forwards, output_trees, sample_alone
 from vramfit.apply import optimizer_making as making
+from vramfit.apply.forward_state import ForwardState
 from vramfit.apply.mixed_samples import effects_of_mixing
 from vramfit.apply.parts_of_batch import (
+    HANGS,
     OBSTACLES,
     OF_RANKS,
     AlongSequences,
@@ -37,17 +41,21 @@ from vramfit.apply.parts_of_batch import (
     of_a_part,
     samples_in,
 )
-from vramfit.apply.run_again import SCRIPTED, run_again_in_backward
+from vramfit.apply.run_again import SCRIPTED, as_in_first_run, run_again_in_backward
 from vramfit.base import events, notes, process
 from vramfit.base.split_sizes import sizes_of_parts
 from vramfit.contract import notes as said
 from vramfit.contract import plans
-from vramfit.private import torch as of_torch
+from vramfit.observe import batch_norms
 from vramfit.steer import errors
 
 ID = "split_forward"
 _OBSTACLES = MappingProxyType({**OBSTACLES, "scripted": SCRIPTED})
 _DEPTH = 2  # of modules within a network that a script may call by themselves: a GAN's two, those of a LightningModule
+
+
+class _ByChance(Exception):
+    """A forward draws random numbers of its own."""
 
 
 class SplitForward:
@@ -91,7 +99,7 @@ class SplitForward:
 
     def _split(self, module: Any, forward: Any, args: Any, kwargs: Any) -> Any:
         forward = of_a_part(forward)  # the first that is reached decides for all in it: rows there may be no samples
-        leaves, shape = of_torch.flatten_tree.get()((args, kwargs))
+        leaves, shape = output_trees.leaves_of((args, kwargs))
         trains = module.training and self._torch.is_grad_enabled()
         if not (trains or self._is_evaluated(module, leaves, shape)):
             return forward(*args, **kwargs)
@@ -107,9 +115,13 @@ class SplitForward:
             apply.applied(
                 ID, f"{name} works on its batch of {batch} in {len(sizes)} parts, which run again in backward"
             )
-            has_changed = self._train(module, forward, parts, outputs, self._look_out(module, sizes))
+            sequences = self._look_out(module, sizes)
+            state = self._train(module, forward, parts, outputs, sequences)
+            if sequences is not None and apply.has_values() and not batch_norms.train_in(module):
+                compared = functools.partial(arguments_of_parts, leaves, shape, batch)
+                self._compare(module, forward, state, sizes[0], compared)
             whole = outputs.whole()
-            self._tell(module, outputs.has_means, has_changed)
+            self._tell(module, outputs.has_means, state.has_changed)
             for text, what in effects_of_mixing(module, sizes[0]):
                 self._effect(True, text, what)
             return whole
@@ -120,7 +132,7 @@ class SplitForward:
     def _is_evaluated(self, module: Any, leaves: list[Any], shape: Any) -> bool:
         """Whether it is evaluated as it is trained: with a cache or a state it may come to something else for each
         part."""
-        plain = (self._torch.Tensor, bool, int, float, str, type(None))
+        plain = (self._torch.Tensor, self._torch.Size, bool, int, float, str, type(None))
         return not module.training and self._called.get(module) == shape and all(isinstance(x, plain) for x in leaves)
 
     def _look_out(self, module: Any, sizes: list[int]) -> AlongSequences | None:
@@ -132,8 +144,8 @@ class SplitForward:
 
     def _train(
         self, module: Any, forward: Any, parts: Iterator[Any], outputs: Outputs, sequences: AlongSequences | None
-    ) -> bool:
-        """Whether the forward left anything beside its outputs."""
+    ) -> ForwardState:
+        """What the forward left beside its outputs."""
         before = {which: one for _, which, one in kept_tensors(module)}  # held, so that no new one has its place
         drawn, state = self._random_states(), None
         for args, kwargs in parts:
@@ -153,7 +165,37 @@ class SplitForward:
                 self._effect(
                     draws, f"what {name} draws (dropout) is drawn for each part, so other numbers than for a batch"
                 )
-        return state is not None and state.has_changed
+        assert state is not None  # there are two parts at least
+        return state
+
+    def _compare(
+        self, module: Any, forward: Any, state: ForwardState, size: int, arguments: Callable[..., Iterator[Any]]
+    ) -> None:
+        """A sample of the first part comes to the same among the others and by itself, but for chance; where parts have
+        a sample each, of the first two. Batch norms that train are told of already."""
+        size = max(size, 2)
+        try:
+            among = self._compute_again(module, forward, state, next(arguments([size])))
+            for place in sample_alone.places_of(among, size):
+                alone = self._compute_again(module, forward, state, next(arguments([place, 1], 1)))
+                one, expected = sample_alone.sample_of(alone, 0), sample_alone.sample_of(among, place)
+                if not sample_alone.is_same(module, one, expected):
+                    raise NotInParts(HANGS.format(type(module).__name__))
+        except _ByChance:
+            return
+        except Exception as error:
+            if not errors.is_oom(error):
+                raise
+            self._effect(True, f"what {type(module).__name__} makes of a sample was not compared: it does not fit")
+
+    def _compute_again(self, module: Any, forward: Any, state: ForwardState, given: Any) -> Any:
+        args, kwargs = given
+        with as_in_first_run(module, state), _without_dropout(module), self._torch.no_grad():
+            drawn = self._random_states()
+            output = forward(*args, **kwargs)
+            if any(not self._torch.equal(one, now) for one, now in zip(drawn, self._random_states())):
+                raise _ByChance
+        return output
 
     def _end_at(self, module: Any, error: Exception) -> None:
         """What else it gets is of the whole batch, and not along the first dimension: a state, edges of a graph."""
@@ -176,6 +218,19 @@ class SplitForward:
         if is_so and text not in self._told:
             self._told.add(text)
             notes.note(said.PlanEffect(id=ID, text=text, what=what))
+
+
+@contextmanager
+def _without_dropout(module: Any) -> Iterator[None]:
+    """What is by chance would hide what hangs on other samples."""
+    drops = [part for part in module.modules() if "Dropout" in type(part).__name__ and part.training]
+    for part in drops:
+        vars(part)["training"] = False
+    try:
+        yield
+    finally:
+        for part in drops:
+            vars(part)["training"] = True
 
 
 def _upper_modules(module: Any, depth: int) -> Iterator[Any]:

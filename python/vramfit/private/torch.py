@@ -175,7 +175,7 @@ default_device = Name("torch._C:_get_default_device", "large random fills on the
 parse_to = Name("torch._C:_nn._parse_to", "casts of large tensors on the host are not put off")
 cross_entropy_of_probabilities = Name("torch._C:_nn.binary_cross_entropy", "autocast of a plan may be refused there")
 flatten_tree = Name(
-    "torch.utils._pytree:tree_flatten", "values can't be computed on the CPU", lambda tree: ([tree], None)
+    "torch.utils._pytree:tree_flatten", "values can't be computed on the CPU", lambda tree, is_leaf=None: ([tree], None)
 )
 unflatten_tree = Name("torch.utils._pytree:tree_unflatten", "values can't be computed on the CPU")
 map_tree = Name("torch.utils._pytree:tree_map", "values can't be computed on the CPU")
