@@ -56,6 +56,57 @@ def test_a_budget_that_the_script_sets_later_is_a_refusal(job: Job) -> None:
     assert finished.exit_code == 3
 
 
+def test_a_budget_that_the_script_sets_first_stands(job: Job) -> None:
+    finished = job.run(script(SET), PLAN, card=CARD)
+    text = "the script itself sets activation_memory_budget to 0.25 before torch.compile"
+    assert finished.only("plan_refused")["text"] == text
+    assert not finished.of_kind("plan_applied")
+    assert finished.exit_code == 3
+
+
+UNTRAINED = {
+    "a function that has no gradients": "scaled = torch.compile(lambda x: x * 2, backend=AOT); compiled = model",
+    "a network that is evaluated": "other = torch.compile(nn.Linear(64, 64).cuda(), backend=AOT); compiled = model",
+    "a backend that divides nothing": "compiled = torch.compile(model, backend='eager')",
+}
+
+
+@pytest.mark.parametrize("made", UNTRAINED)
+@pytest.mark.parametrize("optimizers", [1, 2])
+def test_what_is_compiled_and_never_trained_is_refused(job: Job, made: str, optimizers: int) -> None:
+    text = script().replace('compiled = torch.compile(model, backend="aot_eager")', UNTRAINED[made].replace("AOT", "'aot_eager'")).replace(
+        "result = compiled(x)", "result = compiled(scaled(x) if 'scaled' in globals() else x)\n"
+        "        with torch.no_grad(): 'other' in globals() and other(x)")  # fmt: skip
+    if optimizers == 2:
+        text = text.replace("#behind", "").replace(
+            "held = []", "held = []; spare = torch.optim.SGD(model.parameters(), lr=0.1)"
+        )
+    finished = job.run(text, PLAN, card=CARD)
+    assert finished.only("plan_refused")["text"] == "nothing that the script compiles by torch.compile is trained"
+    assert not finished.of_kind("plan_applied")
+    assert finished.exit_code == (3 if optimizers == 1 else 0)  # whose turn it is shows at the end alone
+
+
+def test_what_another_optimizer_trains_later_is_applied(job: Job) -> None:
+    first = """
+    other = nn.Linear(4, 4).cuda()
+    first = torch.optim.SGD(other.parameters(), lr=0.1)
+    for _ in range(2):
+        other(torch.ones(4, 4).cuda()).sum().backward()
+        first.step()"""
+    finished = job.run(script(behind=first.strip()), PLAN, card=CARD)
+    assert finished.only("plan_applied")
+    assert not finished.of_kind("plan_refused")
+
+
+def test_gradients_that_a_script_works_out_itself_are_trained_on(job: Job) -> None:
+    grad = "torch.autograd.grad(result.square().mean(), [*model.parameters()])"
+    by_hand = f"for p, g in zip(model.parameters(), {grad}): p.grad = g"
+    finished = job.run(script().replace("result.square().mean().backward()", by_hand), PLAN, card=CARD)
+    assert finished.only("plan_applied")
+    assert not finished.of_kind("plan_refused")
+
+
 def test_a_script_that_compiles_nothing_is_refused(job: Job) -> None:
     nothing = script().replace('torch.compile(model, backend="aot_eager")', "model")
     finished = job.run(nothing, PLAN, card=CARD)

@@ -169,11 +169,13 @@ def _named_loaders(options: plans.Technique) -> list[int]:
 
 
 def _never_reached(options: plans.Technique) -> str:
-    from vramfit.observe import loaders
+    from vramfit.observe import compiling, loaders
 
     for ordinal in _named_loaders(options):
         if not loaders.was_begun(ordinal):
             return f"the script has no data loader {ordinal}: it came to {loaders.spelled_begun()}"
+    if isinstance(options, plans.MemoryBudget) and compiling.is_used():
+        return "nothing that the script compiles by torch.compile is trained"
     return "the script never came to a place where it could be applied"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from vramfit.apply import near_names
 from vramfit.contract import plans
-from vramfit.observe import network_makers
+from vramfit.observe import compiling, network_makers
 from vramfit.observe.phases import position
 from vramfit.private import torch as of_torch
 
@@ -32,7 +32,7 @@ def missed(options: plans.Technique) -> str:
     if isinstance(options, plans.HostTransforms):
         return "no transform of torchvision or kornia was called with tensors of the card"
     if isinstance(options, plans.MemoryBudget):
-        return "the script compiles nothing by torch.compile"
+        return "" if compiling.is_used() else "the script compiles nothing by torch.compile"
     if isinstance(options, plans.Prune):
         return "the script made no optimizer for a network with convolutions"
     if isinstance(options, plans.Optimizer):

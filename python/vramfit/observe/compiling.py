@@ -39,6 +39,10 @@ def budget() -> float | None:
     return found
 
 
+def set_budget(share: float) -> None:
+    of_torch.memory_budget.replace(share)
+
+
 def _compile(*_: Any, **__: Any) -> Iterator[Any]:
     _state.compiles = True
     yield
