@@ -74,7 +74,8 @@ UNTRAINED = {
 @pytest.mark.parametrize("made", UNTRAINED)
 @pytest.mark.parametrize("optimizers", [1, 2])
 def test_what_is_compiled_and_never_trained_is_refused(job: Job, made: str, optimizers: int) -> None:
-    text = script().replace('compiled = torch.compile(model, backend="aot_eager")', UNTRAINED[made].replace("AOT", "'aot_eager'")).replace(
+    untrained = UNTRAINED[made].replace("AOT", "'aot_eager'")
+    text = script().replace('compiled = torch.compile(model, backend="aot_eager")', untrained).replace(
         "result = compiled(x)", "result = compiled(scaled(x) if 'scaled' in globals() else x)\n"
         "        with torch.no_grad(): 'other' in globals() and other(x)")  # fmt: skip
     if optimizers == 2:

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from vramfit import apply
+from vramfit.apply import torch_script
 from vramfit.apply.deferred_logits import Deferred, Layer, is_possible
 from vramfit.base import process
 from vramfit.contract import plans
@@ -52,6 +53,8 @@ class ChunkedLoss:
         return logits.shape[0] == target.shape[0] and logits.shape[0] > self.rows(logits)
 
     def tell(self, logits: Any, rows: int) -> None:
+        if self.classes and torch_script.is_made() and not isinstance(logits, Deferred):
+            apply.refused(ID, "TorchScript works out the last layer, so its logits are there as a whole")
         if not self.is_told:
             self.is_told = True
             chunks = -(-logits.shape[0] // rows)
@@ -194,6 +197,8 @@ def _defer_last_layer(technique: ChunkedLoss, functional: Any) -> None:
         is_last = weight.shape[0] == technique.classes and weight.dim() == 2 and type(input) is torch.Tensor
         if not is_last or not input.is_cuda or input.dim() < 2 or input.is_inference() or _is_traced():
             return linear(input, weight, bias)
+        if torch_script.is_made():
+            apply.refused(ID, "the script has TorchScript made, which would be given logits that are not there yet")
         layer = Layer(linear, input, weight, bias)
         return Deferred(layer, (*input.shape[:-1], weight.shape[0]), layer.type())
 
@@ -231,6 +236,7 @@ def install(torch_module: Any, options: plans.ChunkedLoss) -> None:
         return _chunked(technique, original, given)
 
     functional.cross_entropy = cross_entropy
+    torch_script.hide_from(torch_module, functional, "cross_entropy", "nll_loss", "linear")
     if not technique.classes:
         return
     if not is_possible():

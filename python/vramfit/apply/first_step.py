@@ -6,7 +6,7 @@ import gc
 import sys
 from typing import Any
 
-from vramfit.apply import near_names
+from vramfit.apply import near_names, torch_script
 from vramfit.contract import plans
 from vramfit.observe import compiling, network_makers
 from vramfit.observe.phases import position
@@ -33,6 +33,8 @@ def missed(options: plans.Technique) -> str:
         return "no transform of torchvision or kornia was called with tensors of the card"
     if isinstance(options, plans.MemoryBudget):
         return "" if compiling.is_used() else "the script compiles nothing by torch.compile"
+    if isinstance(options, plans.ChunkedLoss) and torch_script.is_made() and position.trained:
+        return "the script's losses are TorchScript, which works them out by itself"
     if isinstance(options, plans.Prune):
         return "the script made no optimizer for a network with convolutions"
     if isinstance(options, plans.Optimizer):

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from vramfit.apply import foreign_forwards
+from vramfit.apply import foreign_forwards, torch_script
 from vramfit.base import process
 from vramfit.private import torch as of_torch
 
@@ -61,6 +61,7 @@ def replace(module: Any, way: Way, is_copy: IsCopy | None = None) -> None:
     _state.ways.setdefault(module, []).append((owner, way))
     if owner not in _state.classes:
         _state.classes.add(owner)
+        torch_script.hide_from(torch, owner, "forward")
         owner.forward = _asking(owner, vars(owner)["forward"])  # type: ignore[attr-defined]
 
 

@@ -13,7 +13,7 @@ import functools
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import waiting
+from vramfit.apply import foreign_forwards, torch_script, waiting
 from vramfit.apply.loss_region import to_float
 from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
@@ -41,7 +41,7 @@ class HalfEvaluation:
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
         root = scopes.root_of(module)
-        if root is None or not root.parameters or self._region is not None:
+        if root is None or not root.parameters or self._region is not None or torch_script.is_being_made():
             return
         self._kept_graph = False
         if module.training or phases.position.phase == TRAIN:
@@ -53,6 +53,9 @@ class HalfEvaluation:
             return
         if self._weights is not None:
             self._weights.keep(module)
+            if foreign_forwards.kind_of(module) == "scripted" and not self._weights.has_any_of(module):
+                apply.refused(ID, "the network is TorchScript, which reads its weights by itself")
+                return
         self._kept_graph = self._torch.is_grad_enabled()
         self._module = module
         self._region = self._torch.autocast("cuda", dtype=self._dtype, cache_enabled=False)
@@ -72,6 +75,10 @@ class HalfEvaluation:
         if self._kept_graph:
             apply.refused(ID, "the script calls backward() on the output of a model in eval mode")
         self.trains()
+
+    def before_script(self, module: Any) -> None:
+        if self._weights is not None and self._weights.has_any_of(module):
+            apply.ended(ID, f"TorchScript is made of the network, whose weights are kept in {self._dtype}")
 
     def trains(self, *_: Any) -> None:
         if self._weights is not None:
@@ -151,4 +158,5 @@ def install(torch: Any, options: plans.HalfEvaluation) -> None:
     if options.weights:
         events.optimizer_made.listen(technique.trains)
         watch_moves(torch, technique.before_move)
+        torch_script.before_made(torch, technique.before_script)
     module.register_module_forward_hook(technique.leave, always_call=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
+from vramfit.apply import foreign_forwards, torch_script
 from vramfit.apply.half_evaluation import watch_moves
 from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
@@ -49,7 +50,7 @@ class Int8Weights:
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
         root = scopes.root_of(module)
-        if root is None or not root.parameters:
+        if root is None or not root.parameters or torch_script.is_being_made():
             return
         if module.training or phases.position.phase == TRAIN:
             if any(map(is_kept, module.modules())):
@@ -59,6 +60,8 @@ class Int8Weights:
         kept = sum(map(is_kept, module.modules()))
         if kept:
             apply.applied(self.id, f"weights of {kept} layers are kept in {self.bits} bits")
+        elif foreign_forwards.kind_of(module) == "scripted":
+            apply.refused(self.id, "the network is TorchScript, which reads its weights by itself")
         else:
             apply.refused(
                 self.id, f"{type(module).__name__} has no linear layers, convolutions or embeddings to speak of"
@@ -66,6 +69,10 @@ class Int8Weights:
 
     def trains(self, *_: Any) -> None:
         apply.refused(self.id, f"the script trains: weights in {self.bits} bits are for jobs that only evaluate")
+
+    def before_script(self, module: Any) -> None:
+        if any(map(is_kept, module.modules())):
+            apply.ended(self.id, f"TorchScript is made of the network, whose weights are kept in {self.bits} bits")
 
     # -- how
 
@@ -195,3 +202,4 @@ def put_in_place(torch: Any, technique: Int8Weights) -> None:
     events.optimizer_made.listen(technique.trains)
     watch_moves(torch, technique.before_move)
     _watch_loading(torch, technique)
+    torch_script.before_made(torch, technique.before_script)

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from vramfit.apply import torch_script
 from vramfit.apply.split_sampler import Share
 from vramfit.base import notes
 from vramfit.contract import notes as said
@@ -63,6 +64,7 @@ class LabelWeights:
         functional = self._torch.nn.functional
         for name in ("cross_entropy", "nll_loss"):
             setattr(functional, name, self._watched(getattr(functional, name)))
+        torch_script.hide_from(self._torch, functional, "cross_entropy", "nll_loss")
 
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         names = list(inspect.signature(original).parameters)

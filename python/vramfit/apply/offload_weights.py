@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import foreign_forwards, forwards, waiting
+from vramfit.apply import foreign_forwards, forwards, torch_script, waiting
 from vramfit.base import events, process
 from vramfit.base.recorder import TRAIN
 from vramfit.contract import plans
@@ -87,7 +87,7 @@ class OffloadWeights(waiting.Keeper):
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
         root = scopes.root_of(module)
-        if root is None or not root.parameters:
+        if root is None or not root.parameters or torch_script.is_being_made():
             return
         if module.training or self._torch.is_grad_enabled() or phases.position.phase == TRAIN:
             for parameter in self._all_of(module):
@@ -114,6 +114,10 @@ class OffloadWeights(waiting.Keeper):
         module = getattr(asked, "__self__", asked)
         if isinstance(module, self._torch.nn.Module) and next(self._all_of(module), None) is not None:
             apply.refused(ID, _ENDS["compiled"])
+
+    def before_script(self, module: Any) -> None:
+        if any(part in self._known for part in module.modules()) or any(map(waiting.is_waiting, self._all_of(module))):
+            apply.ended(ID, "TorchScript is made of the network, and would read its weights by itself")
 
     def _why_not(self, module: Any) -> str:
         if why := _ENDS.get(foreign_forwards.kind_of(module)):
@@ -283,6 +287,7 @@ def install(torch: Any, options: plans.OffloadWeights) -> None:
     waiting.watch_saves(torch, technique)
     _watch_moves(torch, technique)
     _watch_compile(torch, technique)
+    torch_script.before_made(torch, technique.before_script)
 
 
 def _watch_compile(torch: Any, technique: OffloadWeights) -> None:
