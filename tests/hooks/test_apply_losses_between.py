@@ -167,6 +167,18 @@ def test_steps_of_which_there_are_as_many_as_samples_are_named(job: Job) -> None
     assert not effects(train(job, loss, 4))
 
 
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_mean_by_samples_of_pytorch_is_no_number_of_the_script(job: Job, size: int) -> None:
+    loss = "loss = F.kl_div(model(x).log_softmax(1), y.softmax(1), reduction='batchmean')"
+    before = f"half = data.tensors[0].mean() / {size}"
+    whole, parts = train(job, loss, before=before), train(job, loss, size, before=before)
+    assert not effects(parts)
+    for one, expected in zip(parts.output(), whole.output()):
+        assert one == pytest.approx(expected, rel=1e-4, abs=1e-6)
+    by_hand = "loss = F.kl_div(model(x).log_softmax(1), y.softmax(1), reduction='sum') / len(x)"
+    assert "was taken for a number of samples" in effects(train(job, by_hand, size, before=before))[0]
+
+
 TWOFOLD = "loss = F.mse_loss(model(x), y, reduction='sum')"
 
 

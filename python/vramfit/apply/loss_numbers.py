@@ -10,16 +10,37 @@ that the script writes down, or is no whole one, for its own setting. Of others 
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from typing import Literal
+from typing import Any, Literal
 
-from vramfit.apply import loss_graph, script_numbers
+from vramfit.apply import loss_graph, script_numbers, torch_script
 from vramfit.apply.loss_terms import Term
 from vramfit.apply.split_sampler import Share
 
 Kind = Literal["constant", "count", "unknown"]
 Known = Literal["", "constant", "count", "varying"]  # by the batches before
 _CLOSE = 1e-9
+_SAMPLES = "vramfit_samples"  # that a node divides by: not the script but PyTorch had them counted
+
+
+def watch_means_by_samples(torch: Any) -> None:
+    """`reduction="batchmean"` divides a sum by its samples, whatever numbers the script has."""
+    functional = torch.nn.functional
+    original = functional.kl_div
+    names = list(inspect.signature(original).parameters)
+
+    @functools.wraps(original)
+    def kl_div(*args: Any, **kwargs: Any) -> Any:
+        loss = original(*args, **kwargs)
+        given = {**dict(zip(names, args)), **kwargs}
+        if given.get("reduction") == "batchmean" and loss.grad_fn is not None:
+            loss.grad_fn.metadata[_SAMPLES] = float(len(given["input"]))
+        return loss
+
+    functional.kl_div = kl_div
+    torch_script.hide_from(torch, functional, "kl_div")
 
 
 def kind_of(term: Term, share: Share) -> Kind:
@@ -34,8 +55,9 @@ def twofold(term: Term, share: Share) -> str:
     """What may be a number of samples, and is one that the script has by itself; empty: nothing in this sum."""
     counts, _ = _counts(term, share)
     script = script_numbers.of_script()
+    of_library = {node.metadata.get(_SAMPLES) for node in term.nodes}
     for each in term.divisors:
-        if not hasattr(each, "dim") and each in counts and each in script.divisors:
+        if not hasattr(each, "dim") and each in counts and each in script.divisors - of_library:
             return f"the {each:g} that a sum is divided by was taken for a number of samples of its part"
     for each in term.factors:
         if not hasattr(each, "dim") and script.has_inverses and abs(each) in script.all and _is_inverse(each, counts):

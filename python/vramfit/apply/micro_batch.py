@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import accumulated, between_steps, drivers, foreign_forwards, training_loop
+from vramfit.apply import accumulated, between_steps, drivers, foreign_forwards, loss_numbers, training_loop
 from vramfit.apply.accelerate_batches import AccelerateBatches
 from vramfit.apply.accumulated import OwnAccumulation, PartGradients, trained_parameters
 from vramfit.apply.lightning_batches import LightningBatches
@@ -379,6 +379,7 @@ def install(torch: Any, options: plans.MicroBatch) -> None:
     events.optimizer_made.listen(technique.learn_optimizer)
     technique.accelerate.install()
     technique.weights.labels.install()
+    loss_numbers.watch_means_by_samples(torch)
     between_steps.put_off_averages(torch, technique)
     machine = training_loop.install(torch)
     if technique.accumulate > 1 or machine.window is None:  # a plan may have another one for evaluations
