@@ -20,7 +20,7 @@ from vramfit.apply.divided_parts import DividedParts
 from vramfit.apply.loss_terms import Term, terms_of
 from vramfit.apply.split_sampler import Share
 from vramfit.apply.term_weights import TermWeights, Untold, hidden_divisors
-from vramfit.base import events, notes
+from vramfit.base import notes
 from vramfit.private import torch as of_torch
 
 _CLOSE = 1e-9
@@ -40,6 +40,7 @@ class DivisorWeights:
         self._looked_between: set[int] = set()  # turns whose samples may be set against each other
         self._has_trained = False  # a trainer's part was looked at
         self._is_named = False
+        self._has_untold = False  # terms of the loss at hand, of which a mean by samples is only taken
         self.begin()
 
     def begin(self) -> None:
@@ -55,6 +56,7 @@ class DivisorWeights:
         """The weight for the backward pass that begins: a number or a tensor of one; None where samples are what
         counts."""
         self._turns = max(self._turns, turn + 1)
+        self._has_untold = False
         self._end_terms()
         if share.size == share.of:
             return None
@@ -68,8 +70,8 @@ class DivisorWeights:
         self._name_divided(terms, share, turn, place)
         own = [self._terms.is_own(term, (turn, at)) for at, term in enumerate(terms) if not term.is_mean]
         if any(term.key() != terms[0].key() for term in terms) or len(set(own)) > 1 or not terms[0].is_known:
-            if not all(own):  # a sum over the samples among them
-                events.weighed_otherwise(place)
+            places = [(turn, at) for at in range(len(terms))]
+            self._has_untold = any(not (t.is_known or self._terms.is_own(t, at)) for t, at in zip(terms, places))
             return self._weight_of_several(terms, share, turn, place)
         if any(own):
             return None
@@ -214,6 +216,10 @@ class DivisorWeights:
     def is_of_samples(self) -> bool:
         """Whether means among the terms of the loss at hand were weighted by samples."""
         return self._terms.are_mixed
+
+    def are_told(self) -> bool:
+        """Whether all terms of the loss at hand count as the loss as a whole does."""
+        return not (self._has_untold or self._terms.are_mixed)
 
     def _end_terms(self) -> None:
         self._terms.end()

@@ -45,7 +45,7 @@ class PartWeights:
             weight = self.divisors.weight_of(roots, share, backwards - 1, place)
             if weight is not None and not self.divisors.is_of_samples():
                 self.labels.forget_others()
-            if weight is not None and not _is_by_samples(weight, share):
+            if not (self.divisors.are_told() and (weight is None or _is_by_samples(weight, share))):
                 events.weighed_otherwise(place)
         return share.size / share.of if weight is None else weight
 
