@@ -269,6 +269,37 @@ def test_losses_whose_parts_count_by_more_than_samples_stay_with_the_plan(produc
     assert "its parts count by more than samples" in done.stderr
 
 
+EVEN = {
+    "a sum over its samples": "nn.functional.cross_entropy(net(x.cuda()), y.cuda(), reduction='sum') / len(x)",
+    "that beside a mean": "nn.functional.cross_entropy(net(x.cuda()), y.cuda(), reduction='sum') / len(x)"
+    " + 0.1 * net(x.cuda()).square().mean()",
+}
+AVERAGE = """    with torch.no_grad():
+        for own, average in zip(net.parameters(), averages):
+            average.lerp_(own, 0.5)
+"""
+
+
+@pytest.mark.parametrize("loss", EVEN)
+@pytest.mark.parametrize("average", ["none", "an epoch", "a batch"])
+def test_losses_by_samples_and_averages_of_epochs_are_written(product: Product, loss: str, average: str) -> None:
+    folder = copy_of(product, Case("script", []), "job")
+    text = (folder / "train.py").read_text().replace("nn.BatchNorm2d(24), ", "")
+    text = text.replace("nn.functional.cross_entropy(net(x.cuda()), y.cuda())", EVEN[loss], 1)
+    if average != "none":
+        text = text.replace("for epoch", "averages = [p.detach().clone() for p in net.parameters()]\nfor epoch", 1)
+        lines = AVERAGE if average == "an epoch" else "".join(f"    {line}\n" for line in AVERAGE.splitlines())
+        text = text.replace('print("weights"', f'{lines}print("weights"', 1)
+    (folder / "train.py").write_text(text)
+    done = patch(product, folder / "train.py", write_plan(product.folder / "plan.json", [MICRO]))
+    if average == "a batch":
+        assert (done.exit_code, done.stdout) == (3, ""), done
+        assert "a copy of weights, is changed" in done.stderr
+    else:
+        assert done.exit_code == 0, done
+        assert "micro_batches.of" in done.stdout
+
+
 TASK = """import torch
 from torch import nn
 

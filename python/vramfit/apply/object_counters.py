@@ -114,9 +114,13 @@ class ObjectCounters:
                 else:
                     self._left.add(place)
 
+    def begin(self, frame: FrameType | None) -> None:
+        """What has gone on so far is of no batch: `find_advanced` tells what does from here on."""
+        self._before = self._look(frame)
+
     def find_advanced(self, frame: FrameType | None) -> Iterator[str]:
-        """The numbers that have gone on with the last batch, but for rates. Asked as a batch is drawn, in a job whose
-        batches are whole."""
+        """The numbers that have gone on with the last batch, but for rates. Asked as the next one is drawn, or its pass
+        is over, in a job whose batches are whole."""
         now = self._look(frame)
         for number, _, _ in self._advanced(now):
             if not number.is_setting:

@@ -72,8 +72,18 @@ def _on_batch(this_pass: Pass, batch: Any) -> None:
         lengths: set[int] = set()
         known.splittable = known.splittable and _adds_lengths(batch, lengths) and len(lengths) == 1
         places.uneven_mean = places.uneven_mean or _leaves_out(batch)
-        if _state.numbers is not None and not places.counted:
+        if _state.numbers is None or places.counted:
+            return
+        if this_pass.delivered == 1:  # what went on between two passes does once an epoch, in parts as well
+            _state.numbers.begin(sys._getframe(1))
+        else:
             places.counted.extend(_state.numbers.find_advanced(sys._getframe(1)))
+
+
+def _after_pass(this_pass: Pass) -> None:
+    """The last batch of a pass, which may be its only one, goes on too."""
+    if _state.numbers is not None and not places.counted and 0 < this_pass.delivered <= _LOOKED_AT:
+        places.counted.extend(_state.numbers.find_advanced(sys._getframe(1)))
 
 
 def _adds_lengths(value: Any, lengths: set[int]) -> bool:
@@ -287,6 +297,7 @@ def install(torch: Any) -> None:
     _watch_construction(torch)
     loaders.before_pass.append(_before_pass)
     events.batch.listen(_on_batch)
+    loaders.after_pass.append(_after_pass)
     events.root_enter.listen(_on_root)
     events.root_exit.listen(_on_root_exit)
     events.backward_begin.listen(_on_backward)
