@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/floor.h"
+#include "app/promised.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/job_options.h"
@@ -80,6 +81,7 @@ base::Result<int> act(const RunOptions& options, const Command& command) {
   auto outcome = runner.run(*request, progress);
   progress.clear();
   if (!outcome) return book.fail(outcome.error(), progress);
+  app::add_promised(*request, *outcome);
   if (options.floor) {
     if (auto found = add_floor(*request, outcome->result, progress); !found) {
       return book.fail(found.error(), progress);

@@ -272,6 +272,7 @@ model::RunResult read_run(const json& file) {
   result.cuts = rows(file, "cuts", read_word);
   result.plan_applied = rows(file, "plan_applied", read_word);
   result.plan_refused = rows(file, "plan_refused", read_word);
+  result.plan_promised = rows(file, "plan_promised", read_word);
   result.depends_on_data = rows(file, "depends_on_data", read_dependence);
   result.not_modelled = rows(file, "not_modelled", read_remark);
   result.assumed = rows(file, "assumed", read_remark);

@@ -228,6 +228,7 @@ struct RunResult {
   std::optional<ScriptError> error;
   std::vector<std::string> cuts;  // sentences: what was left out of the run
   std::vector<std::string> plan_applied, plan_refused;
+  std::vector<std::string> plan_promised;  // sentences: what the plan is to leave as it is, and nothing compared
   std::vector<DataDependence> depends_on_data;
   std::vector<Remark> not_modelled;
   std::vector<Remark> assumed;

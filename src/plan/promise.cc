@@ -153,6 +153,15 @@ constexpr auto kPromises = std::to_array<Row>({{"allocator", exact},
                                                {"half_teacher", promise_of_half_teacher},
                                                {"attention", promise_of_sums}});
 
+// Whether all that it may change is what torch.compile rounds. Values are computed with compiling switched off, with
+// the plan and without, so that they would be equal and tell nothing.
+bool changes_compiled_code_alone(const model::Plan& plan) {
+  const auto is_budget = [](const Change& change) { return change.technique == "memory_budget"; };
+  return std::ranges::any_of(plan.changes, is_budget) && std::ranges::all_of(plan.changes, [&](const Change& change) {
+           return is_budget(change) || find_promise(change).exact;
+         });
+}
+
 }  // namespace
 
 bool accumulates(const Change& change) {
@@ -192,6 +201,13 @@ Promise find_promise(const model::Plan& plan) {
     if (whole.meant.empty()) whole.meant = one.meant;
   }
   return whole;
+}
+
+std::string find_unseen(const model::Plan& plan) {
+  if (std::ranges::any_of(plan.changes, is_eight_bit)) {
+    return "the kernels of bitsandbytes compute no values without a card";
+  }
+  return changes_compiled_code_alone(plan) ? "what torch.compile makes computes no values without a card" : "";
 }
 
 }  // namespace vramfit::plan

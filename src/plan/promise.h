@@ -40,6 +40,9 @@ Promise find_promise(const model::Change& change);
 // The weakest of what its changes promise.
 Promise find_promise(const model::Plan& plan);
 
+// Why values that are computed without a card don't show what the plan does to the training; empty: they do.
+std::string find_unseen(const model::Plan& plan);
+
 // What a script's own autocast to "float16" or "bfloat16" rounds already; 0 for other types.
 double rounding_share_of(std::string_view type);
 

@@ -224,6 +224,7 @@ ordered_json run_json(const model::RunResult& result, std::string_view version) 
   json["cuts"] = result.cuts;
   json["plan_applied"] = result.plan_applied;
   json["plan_refused"] = result.plan_refused;
+  json["plan_promised"] = result.plan_promised;
   json["depends_on_data"] = list_json(result.depends_on_data, dependence_json);
   json["not_modelled"] = remarks_json(result.not_modelled);
   json["assumed"] = remarks_json(result.assumed);

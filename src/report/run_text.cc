@@ -330,6 +330,7 @@ std::string run_to_text(const RunResult& result, const TextOptions& options) {
     if (result.modules) text += modules_to_text(*result.modules, options.verbose ? std::optional<std::size_t>() : 12);
   }
   add_sentences(text, "Plan applied", result.plan_applied);
+  add_sentences(text, "Promised of the plan, not compared", result.plan_promised);
   add_sentences(text, "[!] Parts of the plan that this script refuses", result.plan_refused);
   if (reached) add_reach(text, result.reach, options.verbose);
   add_sentences(text, "Left out of the run (--steps all runs everything)", result.cuts);

@@ -69,6 +69,7 @@ void clean(model::RunResult& result) {
   clean(result.reach.open);
   clean(result.plan_applied);
   clean(result.plan_refused);
+  clean(result.plan_promised);
   for (model::DataDependence& read : result.depends_on_data) {
     clean(read.what);
     read.line.clear();

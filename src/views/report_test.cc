@@ -29,7 +29,7 @@ model::RunResult result_full_of(const std::string& text) {
   result.lines_at_peak = {{text, 0, Bytes(1 << 20), 2}};
   result.oom = model::Oom{Bytes(1 << 25), text, text, false, {{text, 3, text, text}}};
   result.error = model::ScriptError{.type = text, .message = text, .stack = {{text, 4, text, text}}, .remedy = text};
-  result.cuts = result.plan_applied = result.plan_refused = result.untested = {text};
+  result.cuts = result.plan_applied = result.plan_refused = result.plan_promised = result.untested = {text};
   result.depends_on_data = {{text, text, 1}};
   result.not_modelled = result.assumed = result.warnings = {{text, 2}};
   result.timeline = {{0, 0, text, Bytes(1), Bytes(2), text, std::nullopt},

@@ -46,6 +46,34 @@ def plan_of(*techniques: dict[str, Any]) -> str:
     return json.dumps({"version": 1, "name": "", "techniques": techniques})
 
 
+MIXED = """
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, in DataLoader(TensorDataset(torch.randn(64, 64)), batch_size=8):
+        x = 0.7 * x + 0.3 * x[torch.randperm(len(x))]
+        model(x.cuda()).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_that_a_plan_trains_the_same_is_promised_where_nothing_compared_it(product: Product) -> None:
+    """Samples meet in the inputs (mixup), which no graph shows."""
+    plan = write_plan(product, plan_of({"id": "micro_batch", "micro_batch": 2, "accumulate": 4}))
+    done = product.run(MIXED, options=plan)
+    assert done.result["verdict"] == "fits", str(done)
+    (promised,) = done.result["plan_promised"]
+    assert promised.startswith("that it trains the same is promised, not compared here: vramfit verify ")
+    assert promised.endswith("plan.json -- ... compares it")
+    assert "Promised of the plan, not compared" in done.stderr
+    exact = write_plan(product, plan_of({"id": "empty_cache", "before": ["train"]}))
+    assert product.run(MIXED, options=exact).result["plan_promised"] == []
+
+
 def test_nothing_is_lost_of_a_script_of_three_lines(product: Product) -> None:
     done = product.run(THREE_LINES)
     assert done.result["verdict"] == "fits", str(done)

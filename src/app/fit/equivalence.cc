@@ -40,33 +40,16 @@ void lose(PlanRow row, std::string reason, FitResult& result) {
   result.lost.push_back(std::move(row));
 }
 
-// Whether all that it may change is what torch.compile rounds. Values are computed with compiling switched off, with
-// the plan and without, so that they would be equal and tell nothing.
-bool changes_compiled_code_alone(const model::Plan& plan) {
-  const auto is_budget = [](const Change& change) { return change.technique == "memory_budget"; };
-  return std::ranges::any_of(plan.changes, is_budget) && std::ranges::all_of(plan.changes, [&](const Change& change) {
-           return is_budget(change) || plan::find_promise(change).exact;
-         });
-}
-
-// Why values without a card don't show what the plan does to the training; empty: they do.
-std::string find_unseen(const model::Plan& plan) {
-  if (std::ranges::any_of(plan.changes, plan::is_eight_bit)) {
-    return "the kernels of bitsandbytes compute no values without a card";
-  }
-  return changes_compiled_code_alone(plan) ? "what torch.compile makes computes no values without a card" : "";
-}
-
 }  // namespace
 
 bool is_exempt(const model::Plan& plan) {
   const plan::Promise promise = plan::find_promise(plan);
   // Smaller batches of an evaluation are micro-batches that accumulate nothing.
-  return !find_unseen(plan).empty() || promise.exact || (!promise.meant.empty() && promise.outputs == 0);
+  return !plan::find_unseen(plan).empty() || promise.exact || (!promise.meant.empty() && promise.outputs == 0);
 }
 
 std::optional<Equivalence> find_known_equivalence(const PlanRow& row) {
-  if (std::string why = find_unseen(row.plan); !why.empty()) return not_compared(std::move(why));
+  if (std::string why = plan::find_unseen(row.plan); !why.empty()) return not_compared(std::move(why));
   if (is_meant(row) || !is_exempt(row.plan)) return std::nullopt;
   Equivalence exact;
   exact.sameness = Sameness::kEqual;

@@ -196,6 +196,7 @@ std::string remarks(const model::RunResult& result, int level) {
   add("Warnings", texts_of(result.warnings));
   add("Changes applied", result.plan_applied);
   add("Changes refused", result.plan_refused);
+  add("Promised of the changes, not compared", result.plan_promised);
   if (!result.reach.whole) add("How far it ran", report::reach_sentences(result.reach));
   add("Not reached, and it uses the card", report::unreached_sentences(result.reach, 100));
   add("Open", result.reach.open);

@@ -46,6 +46,7 @@ inline model::RunResult fitting_run() {
       {"train.py", 97, 97, "train.py:97 in main", "print(step)", "every 500 steps", model::UsesCard::kNo}};
   result.cuts = {"the loader of train.py:70 was cut to 4 of 5000 batches a pass"};
   result.plan_applied = {"autocast: bfloat16"};
+  result.plan_promised = {"that it trains the same is promised, not compared here"};
   result.depends_on_data = {{"a size (nonzero)", "train.py:90 in loss", 2}};
   result.not_modelled = {{"cusolverDnXgeev_bufferSize", 3}};
   result.assumed = {{"CUDA context on NVIDIA GeForce RTX 3060: 150 MiB ± 40 MiB a process (estimate)", 1}};
