@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
+#include "base/letters.h"
+
 namespace vramfit::base {
 namespace {
 
 std::optional<std::int64_t> unit_bytes(std::string_view unit) {
-  std::string lower;
-  for (const char c : unit) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (lower.empty() || lower == "b") return 1;
-  const std::size_t place = std::string_view("kmgt").find(lower.front());
-  const std::string_view rest = std::string_view(lower).substr(1);
+  const std::string low = lowered(unit);
+  if (low.empty() || low == "b") return 1;
+  const std::size_t place = std::string_view("kmgt").find(low.front());
+  const std::string_view rest = std::string_view(low).substr(1);
   if (place == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib")) return std::nullopt;
   return std::int64_t{1} << (10 * (place + 1));
 }

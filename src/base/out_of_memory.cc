@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/letters.h"
+
 namespace vramfit::base {
 
 namespace {
@@ -17,15 +19,11 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "alloc_failed",      // CUBLAS_STATUS_ALLOC_FAILED, CUDNN_STATUS_ALLOC_FAILED, CUFFT_ALLOC_FAILED
 });
 
-constexpr char lowered(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
 }  // namespace
 
 bool says_out_of_memory(std::string_view message) {
   return std::ranges::any_of(
-      kWords, [&](std::string_view words) { return !std::ranges::search(message, words, {}, lowered).empty(); });
+      kWords, [&](std::string_view words) { return !std::ranges::search(message, words, {}, lower).empty(); });
 }
 
 }  // namespace vramfit::base

@@ -4,12 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "base/letters.h"
 #include "report/layout.h"
 
 namespace vramfit::cli {
@@ -28,8 +27,7 @@ bool shows_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
-    std::string locale(value);
-    std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string locale = base::lowered(value);
     return locale.contains("utf-8") || locale.contains("utf8");
   }
   return false;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/edit_distance.h"
+#include "base/letters.h"
 #include "devices/card_names.h"
 #include "devices/mig.h"
 #include "devices/other_makers.h"
@@ -119,12 +120,6 @@ std::vector<std::string> keys_but(const std::vector<const Card*>& cards, const C
   return keys;
 }
 
-std::string lowered(std::string_view text) {
-  std::string low(text);
-  std::ranges::transform(low, low.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return low;
-}
-
 // The part of a card that was left open by a name that only this card agrees with.
 struct LeftOpen {
   bool form = false;                // the model comes in another form too: "H100 96GB" does not say NVL
@@ -135,7 +130,7 @@ struct LeftOpen {
 // Nothing where its key or its full name was typed.
 LeftOpen find_left_open(const std::vector<Card>& catalogue, const Card& taken, std::string_view name) {
   LeftOpen open;
-  if (lowered(name) == taken.key || normalised(name) == normalised(taken.name)) return open;
+  if (base::lowered(name) == taken.key || normalised(name) == normalised(taken.name)) return open;
   const CardName typed = parse_card_name(name), full = parse_card_name(taken.name);
   const CardNames its(taken);
   open.edition = full.joined_model_without_generation().size() > typed.joined_model_without_generation().size() &&
@@ -223,7 +218,7 @@ Result<CardRequest> parse_one(std::string_view text) {
     const auto total = parse_total(trimmed(text.substr(colon + 1)));
     if (!total) return std::unexpected(total.error());
     request.total = *total;
-    const std::string size = lowered(trimmed(text.substr(colon + 1)));
+    const std::string size = base::lowered(trimmed(text.substr(colon + 1)));
     if (size.size() == 2 && is_digit(size[0]) && size[1] == 'g') request.slice = size;
     text = text.substr(0, colon);
   }

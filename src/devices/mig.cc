@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "base/letters.h"
@@ -62,8 +61,7 @@ void scale_overhead(model::OverheadMemory& overhead, double part) {
 }  // namespace
 
 std::optional<SliceName> find_slice_name(std::string_view name) {
-  std::string low(name);
-  std::ranges::transform(low, low.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string low = base::lowered(name);
   while (low.ends_with(' ')) low.pop_back();
   // The profile begins at the last "Ng." before which no letter or digit stands.
   const std::size_t dot = low.rfind("g.", low.ends_with(".all") ? low.size() - 5 : std::string::npos);

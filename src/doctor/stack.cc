@@ -1,17 +1,10 @@
 #include "doctor/stack.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "model/snapshot_line.h"
 
 namespace vramfit::doctor {
-
-std::string lowered(std::string_view text) {
-  std::string low(text);
-  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low;
-}
 
 bool mentions(std::string_view text, Words words) {
   const std::string low = lowered(text);

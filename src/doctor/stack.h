@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/letters.h"
 #include "model/evidence.h"
 
 namespace vramfit::doctor {
 
 using Words = std::initializer_list<std::string_view>;
 
-std::string lowered(std::string_view text);
+using base::lowered;
 // Whether one of the words, which are in lower case, stands somewhere in the text.
 bool mentions(std::string_view text, Words words);
 

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/letters.h"
 #include "report/watch_time.h"
 
 namespace vramfit::tui {
@@ -140,12 +140,6 @@ struct Row {
   std::string searched;
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 std::string where_text(const model::ProcessReading& process) {
   std::vector<std::string> pieces;
   if (!process.slurm_job.empty()) pieces.push_back("job " + process.slurm_job);
@@ -203,8 +197,9 @@ Row row_of(const model::ProcessReading& process, const model::CardUse& use, cons
     if (view.user.empty()) view.user = "?";
     view.command = process.name.empty() ? "[not in our /proc]" : "[gone] " + view.command;
   }
-  row.searched = lower(fmt::format("{} {} {} {} {} gpu{} {}", view.pid, view.user, view.command + " " + process.command,
-                                   view.where, process.name, view.card, use.card));
+  row.searched =
+      base::lowered(fmt::format("{} {} {} {} {} gpu{} {}", view.pid, view.user, view.command + " " + process.command,
+                                view.where, process.name, view.card, use.card));
   return row;
 }
 
@@ -312,7 +307,7 @@ WatchView build_watch_view(const model::MachineSample& sample, const WatchState&
     view.remarks.push_back({Level::kBad, fmt::format("there is no card {}: {}", missing, all)});
   }
   std::vector<Row> rows;
-  const std::string filter = lower(state.filter);
+  const std::string filter = base::lowered(state.filter);
   for (const auto& process : sample.processes) {
     for (const auto& use : process.uses) {
       Row row = row_of(process, use, sample);

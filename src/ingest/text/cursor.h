@@ -15,7 +15,7 @@ namespace vramfit::ingest {
 inline constexpr std::size_t kNowhere = std::string_view::npos;
 
 using base::is_digit;
-constexpr char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
+using base::lower;
 constexpr bool is_letter(char letter) { return lower(letter) >= 'a' && lower(letter) <= 'z'; }
 constexpr bool is_word(char letter) { return is_letter(letter) || is_digit(letter) || letter == '_'; }
 constexpr bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }

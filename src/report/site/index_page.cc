@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <ranges>
 #include <utility>
 
+#include "base/letters.h"
 #include "report/history_text.h"
 #include "report/page/html.h"
 #include "report/site/site_page.h"
@@ -141,20 +141,14 @@ constexpr std::string_view kKeys =
     "at "
     "0</dd></dl></details>\n";
 
-std::string lower(std::string_view text) {
-  std::string low(text);
-  std::ranges::transform(low, low.begin(), [](unsigned char one) { return static_cast<char>(std::tolower(one)); });
-  return low;
-}
-
 }  // namespace
 
 bool matches(const StoredRun& run, std::string_view text) {
   std::string shown = fmt::format("{} {} {} {} {} {} {}", run.number, run.start.verb, spaced(outcome_of(run)),
                                   run.start.card, command_of(run), fmt::join(run.tags, " "), run.note);
   for (const auto& device : run.end.devices) shown += " " + device.name;
-  shown = lower(shown);
-  const std::string wanted = lower(text);
+  shown = base::lowered(shown);
+  const std::string wanted = base::lowered(text);
   for (std::size_t from = 0; from < wanted.size();) {
     const std::size_t end = std::min(wanted.find(' ', from), wanted.size());
     if (shown.find(wanted.substr(from, end - from)) == std::string::npos) return false;
