@@ -4,7 +4,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <csignal>
@@ -17,6 +16,7 @@
 #include "cli/verbs.h"
 #include "history/history.h"
 #include "http/history_site.h"
+#include "http/page_guard.h"
 #include "http/page_server.h"
 
 namespace vramfit::cli {
@@ -36,11 +36,6 @@ struct ServeOptions {
   bool token = false, no_token = false;
   bool open = false;
 };
-
-std::string machine_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 Result<http::Address> choose_address(const ServeOptions& options) {
   auto address = http::parse_address(options.address, {.port = options.port});
@@ -113,10 +108,10 @@ Result<void> act(const ServeOptions& options) {
   const bool is_loopback = http::is_loopback(*address);
   const bool asks = options.token || (!options.no_token && (!is_loopback || others_share_the_machine()));
   const std::string token = asks ? http::make_token() : "";
-  const auto site = std::make_shared<http::HistorySite>(http::SiteOptions{
-      .version = VRAMFIT_VERSION,
-      .guard = is_loopback ? http::GuardRules{} : http::GuardRules{.any_address = true, .names = {machine_name()}},
-      .token = token});
+  const auto site = std::make_shared<http::HistorySite>(
+      http::SiteOptions{.version = VRAMFIT_VERSION,
+                        .guard = is_loopback ? http::GuardRules{} : http::rules_for_others(),
+                        .token = token});
   const base::InterruptScope scope;
   auto server = start(options, *address, site);
   if (!server) return std::unexpected(server.error());

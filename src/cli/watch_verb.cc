@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/letters.h"
 #include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -140,10 +141,15 @@ base::Result<void> add_metrics(const WatchWords& words, Outputs& outputs) {
   const auto address = http::parse_address(words.prometheus, {.port = kMetricsPort});
   if (!address) return std::unexpected(address.error());
   outputs.metrics = std::make_shared<Metrics>(words.per_process);
-  // On loopback only this machine's own programs are meant, and a browser here may be led there by any page.
-  const bool is_guarded = http::is_loopback(*address);
-  auto server = http::PageServer::start(*address, [page = outputs.metrics, is_guarded](const http::Request& request) {
-    if (auto refused = is_guarded ? http::refuse_stranger(request, {}) : std::nullopt) return std::move(*refused);
+  // A browser may be led here by any page. Scrapers on other machines ask by whatever name their network has for this
+  // one.
+  http::GuardRules rules;
+  if (!http::is_loopback(*address)) {
+    rules = http::rules_for_others();
+    rules.programs_by_any_name = true;
+  }
+  auto server = http::PageServer::start(*address, [page = outputs.metrics, rules](const http::Request& request) {
+    if (auto refused = http::refuse_stranger(request, rules)) return std::move(*refused);
     return page->page(request.path);
   });
   if (!server) return std::unexpected(server.error());
@@ -193,8 +199,7 @@ bool wants_unicode(const WatchWords& words) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
-    std::string text = value;
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string text = base::lowered(value);
     return text.find("utf-8") != std::string::npos || text.find("utf8") != std::string::npos;
   }
   return false;

@@ -1,12 +1,15 @@
 #include "http/page_guard.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/ip/address.hpp>
-#include <cctype>
 #include <cstdint>
 #include <random>
+
+#include "base/letters.h"
 
 namespace vramfit::http {
 
@@ -23,9 +26,7 @@ std::optional<std::string> name_of(std::string_view host) {
     return std::nullopt;
   }
   if (name.empty()) return std::nullopt;
-  std::string low(name);
-  std::ranges::transform(low, low.begin(), [](unsigned char one) { return static_cast<char>(std::tolower(one)); });
-  return low;
+  return base::lowered(name);
 }
 
 bool is_taken(std::string_view host, const GuardRules& rules) {
@@ -35,6 +36,12 @@ bool is_taken(std::string_view host, const GuardRules& rules) {
   boost::system::error_code problem;
   const auto address = boost::asio::ip::make_address(*name, problem);
   return !problem && (rules.any_address || address.is_loopback());
+}
+
+// Every browser says its user's languages, and whatever a page makes it ask has them; scrapers have none.
+bool is_of_browser(const Request& request) {
+  return !request.language.empty() || !request.origin.empty() || !request.fetch_site.empty() ||
+         !request.fetch_mode.empty();
 }
 
 Page refusal(std::string why) { return {403, "text/plain; charset=utf-8", std::move(why) + "\n", {}, {}}; }
@@ -65,6 +72,13 @@ constexpr std::string_view kCookie = "vramfit-token";
 
 }  // namespace
 
+GuardRules rules_for_others() {
+  std::array<char, 256> name{};
+  GuardRules rules{.any_address = true};
+  if (::gethostname(name.data(), name.size() - 1) == 0) rules.names.push_back(base::lowered(name.data()));
+  return rules;
+}
+
 std::string make_token() {
   std::random_device random;
   std::string token;
@@ -82,7 +96,8 @@ Entry check_token(const Request& request, const std::string& token) {
 }
 
 std::optional<Page> refuse_stranger(const Request& request, const GuardRules& rules) {
-  if (!is_taken(request.host, rules)) {
+  const bool may_have_any_name = rules.programs_by_any_name && !is_of_browser(request);
+  if (!may_have_any_name && !is_taken(request.host, rules)) {
     return refusal("refused: this page is asked for by the address it is on, as http://127.0.0.1");
   }
   if (!request.origin.empty() && request.origin != fmt::format("http://{}", request.host)) {

@@ -13,12 +13,18 @@ namespace vramfit::http {
 
 struct GuardRules {
   bool any_address = false;        // the server is meant to be reached from outside: numeric addresses are taken
-  std::vector<std::string> names;  // host names that are taken beside "localhost"
+  std::vector<std::string> names;  // host names that are taken beside "localhost", in lower case
+  // Whatever name a program asks by is taken, and of a browser alone the Host is looked at: no page leads a program
+  // here.
+  bool programs_by_any_name = false;
 };
 
-// The refusal, or nothing. The Host must be a loopback address or "localhost", with any port (a tunnel changes it);
-// names can be made to lead here, numbers cannot. An Origin must be the Host's own. What another site's page asks for
-// is refused unless the user goes there by a link.
+// Of a server that other machines reach: by its numbers, and by the name that this machine gives itself.
+GuardRules rules_for_others();
+
+// The refusal, or nothing. The Host must, unless the rules take more, be a loopback address or "localhost", with any
+// port (a tunnel changes it); names can be made to lead here, numbers cannot. An Origin must be the Host's own. What
+// another site's page asks for is refused unless the user goes there by a link.
 std::optional<Page> refuse_stranger(const Request& request, const GuardRules& rules);
 
 // Thirty-two hexadecimal digits from the system's source of chance.

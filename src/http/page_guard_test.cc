@@ -32,6 +32,18 @@ TEST(PageGuard, a_server_that_is_meant_for_others_takes_numbers_and_its_own_name
   }
 }
 
+TEST(PageGuard, a_program_may_ask_by_any_name_where_others_are_meant_and_a_browser_may_not) {
+  const GuardRules rules{.any_address = true, .names = {"workstation"}, .programs_by_any_name = true};
+  for (const char* host : {"gpu7.cluster.example:9836", "metrics", "", "192.168.1.2:9836"}) {
+    EXPECT_TRUE(is_let_in({.host = host}, rules)) << host;
+  }
+  EXPECT_FALSE(is_let_in({.host = "evil.example", .language = "en"}, rules));
+  EXPECT_FALSE(is_let_in({.host = "evil.example", .fetch_site = "same-origin", .fetch_mode = "cors"}, rules));
+  EXPECT_FALSE(is_let_in({.host = "gpu7.example", .origin = "http://evil.example"}, rules));
+  EXPECT_TRUE(is_let_in({.host = "192.168.1.2", .language = "en"}, rules));
+  EXPECT_TRUE(is_let_in({.host = "workstation:9836", .language = "en"}, rules));
+}
+
 TEST(PageGuard, an_origin_must_be_the_pages_own) {
   EXPECT_TRUE(is_let_in({.host = "localhost:9837", .origin = "http://localhost:9837"}));
   for (const char* origin :

@@ -54,7 +54,8 @@ Page make_page(const Parsed& parsed, const Answer& answer) {
       .origin = view_of(parsed[beast::http::field::origin]),
       .fetch_site = view_of(parsed["Sec-Fetch-Site"]),
       .fetch_mode = view_of(parsed["Sec-Fetch-Mode"]),
-      .cookie = view_of(parsed[beast::http::field::cookie])};
+      .cookie = view_of(parsed[beast::http::field::cookie]),
+      .language = view_of(parsed[beast::http::field::accept_language])};
   try {
     return answer(request);
   } catch (const std::exception& broken) {

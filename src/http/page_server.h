@@ -25,7 +25,9 @@ struct Page {
 // What was asked for. Views end with the call.
 struct Request {
   std::string_view path, query;  // as sent, percent signs and all; the query without its '?'
-  std::string_view host, origin, fetch_site, fetch_mode, cookie;  // headers; empty: not sent, or two hosts
+  // Headers; empty: not sent, or two hosts.
+  std::string_view host, origin, fetch_site, fetch_mode, cookie;
+  std::string_view language;  // Accept-Language
 };
 
 // Called on the server's threads; with more than one, at the same time.
