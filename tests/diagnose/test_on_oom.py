@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,68 @@ def test_every_tensor_of_a_container_is_counted_as_its_own(bare: BareJob, width:
     assert held == {"kept[0]": 120, "cache[0]": 120}
     rest = report["owned"]["tensors"] - sum(each["bytes"] for each in report["held"])
     assert f"{rest} B  and 7 more" in (report["folder"] / "owners.txt").read_text()
+
+
+CONTAINERS_WITHIN_CONTAINERS = {
+    "a_dict_of_lists": (
+        """
+        cache = {"a": [], "b": [], "c": []}
+        for step in range(40):
+            for number, key in enumerate(cache):
+                cache[key].append(torch.ones(256, 1024 + WIDER, device="cuda"))
+        """,
+        {"cache['a'][0]": 40, "cache['b'][0]": 40, "cache['c'][0]": 40},
+    ),
+    "lists_of_an_attributes_attribute": (
+        """
+        class Log:
+            def __init__(self):
+                self.outputs, self.by_name = [], {"x": [], "y": []}
+        class Trainer:
+            def __init__(self):
+                self.log = Log()
+        trainer = Trainer()
+        for step in range(40):
+            number = 1
+            trainer.log.outputs.append(torch.ones(256, 1024 + WIDER, device="cuda"))
+            trainer.log.by_name["x"].append(torch.ones(256, 1024 + WIDER, device="cuda"))
+            trainer.log.by_name["y"].append(torch.ones(256, 1024 + WIDER, device="cuda"))
+        """,
+        {"trainer.log.outputs[0]": 40, "trainer.log.by_name['x'][0]": 40, "trainer.log.by_name['y'][0]": 40},
+    ),
+    "a_list_of_dicts": (
+        """
+        kept = []
+        for step in range(40):
+            number = 1
+            logits, labels = torch.ones(256, 1024 + WIDER, device="cuda"), torch.ones(256, 64, device="cuda")
+            kept.append({"logits": logits, "labels": labels})
+            del logits, labels
+        """,
+        {"kept[0]['logits']": 40, "kept[0]['labels']": 40},
+    ),
+    "lists_by_number": (
+        """
+        from collections import defaultdict
+        epochs = defaultdict(list)
+        for step in range(120):
+            number = 1
+            epochs[step // 40].append((torch.ones(256, 1024 + WIDER, device="cuda"), step))
+        """,
+        {"epochs[0][0][0]": 120},
+    ),
+}
+
+
+@pytest.mark.parametrize("wider", ["0", "step * 8 + number"], ids=["one_size", "many_sizes"])
+@pytest.mark.parametrize("name", CONTAINERS_WITHIN_CONTAINERS)
+def test_containers_within_containers_are_counted_whole(bare: BareJob, name: str, wider: str) -> None:
+    text, counted = CONTAINERS_WITHIN_CONTAINERS[name]
+    lines = ["import torch", *textwrap.dedent(text).replace("WIDER", wider).splitlines()]
+    bare.run("\n".join([*lines, 'torch.zeros(1 << 40, device="cuda")']), PYTHONPATH=HOOK, VRAMFIT_ON_OOM="report")
+    report = report_in(bare.folder)
+    held = {re.sub(r"\d+", "0", each["holder"]["name"]): each["tensors"] for each in report["held"]}
+    assert held == counted, (report["folder"] / "owners.txt").read_text()
 
 
 def test_an_error_that_the_script_catches_is_reported_and_the_script_goes_on(bare: BareJob) -> None:

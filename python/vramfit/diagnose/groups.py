@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -42,6 +43,8 @@ def describe(tensors: list[Any], hidden: Iterable[Any] = ()) -> list[said.Tensor
         by_name: dict[str, tuple[holders.Holder, list[Any]]] = {}
         for tensor in kind[:share]:
             holder = next(found)
+            if not holder.name:
+                holder = lying_in.get(id(tensor), holder)
             by_name.setdefault(_key(holder), (holder, []))[1].append(tensor)
         rest = _given_to(by_name, kind[share:], lying_in)
         if rest and len(by_name) == 1 and len(rest) == len(kind[share:]):
@@ -71,19 +74,36 @@ def _in_containers(found: list[holders.Holder]) -> dict[int, holders.Holder]:
     for holder in found:
         if holder.many is None or id(holder.many) in walked:
             continue
-        level = [(_INDEX.sub("[]", holder.name_of_many), holder.many)]
+        level = [(_INDEX.sub("[]", holder.name_of_many), holder.many, None)]
         for _ in range(_MOST_LEVELS):
-            below = []
-            for name, value in level:
+            below: list[tuple[str, Any, Any]] = []
+            for name, value, above in level:
                 if id(value) in walked or len(walked) > _MOST_WALKED:
                     continue
                 walked.add(id(value))
                 if live_tensors.is_tensor(value):
-                    lying_in.setdefault(id(value), by_name.get(name, holder))
+                    if name not in by_name:
+                        by_name[name] = _beside(holder, name, above)
+                    lying_in.setdefault(id(value), by_name[name])
                     continue
-                below += [(name + _INDEX.sub("[]", step), each) for step, each in chains.steps_below(value)]
+                below += [(name + _INDEX.sub("[]", step), each, value) for step, each in chains.steps_below(value)]
             level = below
     return lying_in
+
+
+def _beside(holder: holders.Holder, name: str, above: Any) -> holders.Holder:
+    """The holder of what nobody searched for, in a container that another holder's search led to."""
+    name = name.replace("[]", "[0]")
+    is_container = isinstance(above, (list, tuple, dict, set, deque))
+    return dataclasses.replace(
+        holder,
+        name=name,
+        container=type(above).__name__ if is_container else "",
+        length=len(above) if is_container else -1,
+        chain=[f"{holder.kind} {name}"],
+        filled_at=[],
+        many=None,
+    )
 
 
 def _given_to(

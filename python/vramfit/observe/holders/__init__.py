@@ -65,6 +65,7 @@ class _Search:
         self.nameless: list[Holder | None] = []  # for each target, once `run` is done
         self._found: dict[int, _Chain] = {}  # by index of the target
         self._second: dict[int, _Chain] = {}  # a name in somebody else's code: used where the script has none
+        self._joined: dict[int, _Chain] = {}  # of targets that are reached through another's container
         self._referred: set[int] = set()  # targets that some Python object refers to
         self._same: dict[int, list[_Joint]] = {}  # a target -> others that a container holds as well
         # The id of an object -> the index of its target, and the id of what it refers to.
@@ -95,7 +96,7 @@ class _Search:
             frontier = self._referrers(frontier)
         holders = [self._holder_of(index) for index in range(len(self._targets))]
         self.nameless = [self._object_above(index) for index in range(len(self._targets))]
-        for kept in (self._names, self._objects, self._found, self._second):
+        for kept in (self._names, self._objects, self._found, self._second, self._joined):
             kept.clear()
         return holders
 
@@ -119,7 +120,7 @@ class _Search:
         return describe(self._down_from(id(own)), "object", type(own).__name__, "")
 
     def _chain_of(self, index: int) -> _Chain | None:
-        found = self._found.get(index) or self._second.get(index)
+        found = self._found.get(index) or self._second.get(index) or self._joined.get(index)
         if found is not None or index not in self._same:
             return found
         for joint in self._same.pop(index):
@@ -127,7 +128,9 @@ class _Search:
             objects = found.objects if found is not None else []
             above = next((place for place, each in enumerate(objects) if id(each) == joint.container), None)
             if found is not None and above is not None:
-                return _Chain(found.name, [*objects[: above + 1], *self._down_from(joint.below)])
+                # Others may be reached through this one's: a list beside the first in a dict of lists.
+                self._joined[index] = _Chain(found.name, [*objects[: above + 1], *self._down_from(joint.below)])
+                return self._joined[index]
         return None
 
     def _down_from(self, start: int) -> list[Any]:

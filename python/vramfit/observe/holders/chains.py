@@ -31,7 +31,7 @@ class Holder:
     length: int = -1
     chain: list[str] = field(default_factory=list)
     filled_at: list[str] = field(default_factory=list)
-    # The outermost container that it is one of many in, and the container's own name.
+    # The outermost container that it lies in, by a number or a word, and the container's own name.
     many: Any = None
     name_of_many: str = ""
 
@@ -61,7 +61,7 @@ def describe(chain: list[Any], kind: said.HolderKind, name: str, where: str) -> 
             step = "." + _key(step)
         elif not holder.name and kind == "global":
             step = _key(step)
-        if holder.many is None and _holds_many(above) and INDEX.fullmatch(step):
+        if holder.many is None and _holds_many(above) and step.startswith("["):
             holder.many, holder.name_of_many = above, holder.name
         holder.name += step
         holder.chain.append(_words(above))
