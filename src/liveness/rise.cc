@@ -54,6 +54,15 @@ std::size_t longest_wait(std::span<const Bytes> levels, const std::vector<Bytes>
   return longest;
 }
 
+// The steps at which a floor is raised.
+std::vector<std::size_t> rises_of(std::span<const Bytes> floors) {
+  std::vector<std::size_t> rises;
+  for (std::size_t i = 1; i < floors.size(); ++i) {
+    if (floors[i] > floors[i - 1]) rises.push_back(i);
+  }
+  return rises;
+}
+
 // Whether rises at these steps of `count` go on to the end, and not in one stretch of the run only.
 bool go_on(const std::vector<std::size_t>& rises, std::size_t count) {
   if (rises.size() < kFewestRises || rises.front() > count / 2) return false;
@@ -69,10 +78,33 @@ std::int64_t usual_gap(const std::vector<std::size_t>& rises) {
   return static_cast<std::int64_t>(gaps[gaps.size() / 2]);
 }
 
+// The least number of steps after which most rises come again. One that comes in two parts, in a step and in the next,
+// has a gap of 1 and one of 9 where the rhythm is 10. 0: they have none.
+std::int64_t find_rhythm(const std::vector<std::size_t>& rises) {
+  const std::size_t last = rises.back();
+  for (std::size_t period = 1; period <= (last - rises.front()) / 2; ++period) {
+    std::size_t due = 0, come = 0;
+    for (const std::size_t rise : rises) {
+      if (rise + period > last) break;
+      ++due;
+      come += std::ranges::binary_search(rises, rise + period) ? 1 : 0;
+    }
+    if (due >= 2 && come * 4 >= due * 3) return static_cast<std::int64_t>(period);
+  }
+  return 0;
+}
+
 // The number of levels that are judged: what comes last has no future to be judged by.
 std::size_t count_judged(std::span<const Bytes> levels, const std::vector<Bytes>& floors) {
   const std::size_t future = std::max(floors.size() / kWindows, longest_wait(levels, floors));
   return floors.size() - std::min(future, floors.size());
+}
+
+// Peaks that go up and down besides have no rhythm that could be told: then they rise by so much a step.
+std::int64_t rhythm_of_peaks(std::span<const Bytes> peaks) {
+  const std::vector<Bytes> floors = floors_of(peaks);
+  const std::vector<std::size_t> rises = rises_of(std::span(floors).first(count_judged(peaks, floors)));
+  return rises.size() < kFewestRises ? 1 : std::max<std::int64_t>(1, find_rhythm(rises));
 }
 
 }  // namespace
@@ -97,16 +129,15 @@ std::optional<Rise> find_rise(std::span<const Bytes> levels) {
   const std::vector<Bytes> floors = floors_of(levels);
   const std::size_t count = count_judged(levels, floors);
   if (count < kFewestRises) return std::nullopt;
-  std::vector<std::size_t> rises;
-  for (std::size_t i = 1; i < count; ++i) {
-    if (floors[i] > floors[i - 1]) rises.push_back(i);
-  }
+  const std::vector<std::size_t> rises = rises_of(std::span(floors).first(count));
   if (!go_on(rises, count)) return std::nullopt;
   const Bytes risen = floors[count - 1] - floors[0];
   const Bytes spread = usual_spread(levels.first(count), floors[0], floors[count - 1]);
   if (risen.count() < 2 * spread.count()) return std::nullopt;
   const auto steps = static_cast<std::int64_t>(count - 1);
-  return Rise{Bytes(risen.count() / steps), usual_gap(rises), steps, find_acceleration(std::span(floors).first(count))};
+  const std::int64_t rhythm = find_rhythm(rises);
+  return Rise{Bytes(risen.count() / steps), rhythm > 0 ? rhythm : usual_gap(rises), steps,
+              find_acceleration(std::span(floors).first(count))};
 }
 
 std::optional<LateRise> find_late_rise(std::span<const Bytes> levels) {
@@ -135,8 +166,7 @@ std::optional<Rise> find_rise_of_peaks(std::span<const Bytes> peaks) {
   const Bytes risen = highest.back() - highest.front();
   if (risen.count() * kNoticeable < highest.back().count()) return std::nullopt;
   const auto steps = static_cast<std::int64_t>(peaks.size() - peaks.size() / kWindows);
-  return Rise{Bytes(risen.count() / steps), std::max<std::int64_t>(1, steps / static_cast<std::int64_t>(kWindows)),
-              steps, find_acceleration(peaks)};
+  return Rise{Bytes(risen.count() / steps), rhythm_of_peaks(peaks), steps, find_acceleration(peaks)};
 }
 
 }  // namespace vramfit::liveness

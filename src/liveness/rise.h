@@ -17,7 +17,7 @@ namespace vramfit::liveness {
 
 struct Rise {
   base::Bytes per_step;    // on average
-  std::int64_t every = 1;  // steps from one rise to the next, the median
+  std::int64_t every = 1;  // steps after which rises come again; without a rhythm the median, of peaks 1
   std::int64_t steps = 0;  // from the first rise to the last level judged
   double faster = 0;       // bytes by which each step adds more than the one before; 0: all add alike, or it varies
   friend bool operator==(const Rise&, const Rise&) = default;

@@ -38,6 +38,15 @@ TEST(Rise, a_leak_every_fifth_step_or_once_an_epoch_is_found_with_its_rhythm) {
   }
 }
 
+TEST(Rise, what_comes_in_two_parts_is_told_with_its_whole_rhythm) {
+  for (const std::size_t count : {std::size_t{90}, std::size_t{96}, std::size_t{100}}) {
+    const auto rise =
+        find_rise(series(count, Bytes::mib(1), [](std::size_t step) { return step % 10 == 0 || step % 10 == 1; }));
+    ASSERT_TRUE(rise) << count;
+    EXPECT_EQ(rise->every, 10) << count;
+  }
+}
+
 TEST(Rise, a_queue_that_has_filled_is_no_leak) {
   EXPECT_FALSE(find_rise(series(200, Bytes::mib(1), [](std::size_t step) { return step < 64; })));
 }
@@ -100,6 +109,27 @@ TEST(Rise, inputs_that_get_longer_raise_the_peaks) {
   const auto rise = find_rise_of_peaks(series(100, Bytes::mib(1), [](std::size_t step) { return step % 4 == 0; }));
   ASSERT_TRUE(rise);
   EXPECT_NEAR(rise->per_step.as_mib(), 0.25, 0.05);
+}
+
+TEST(Rise, peaks_that_rise_now_and_then_are_told_with_their_own_rhythm) {
+  for (const std::size_t period : {std::size_t{1}, std::size_t{4}, std::size_t{10}}) {
+    for (const std::size_t count : {std::size_t{90}, std::size_t{100}, std::size_t{137}}) {
+      const auto peaks = series(count, Bytes::mib(3), [&](std::size_t step) { return step % period == period - 1; });
+      const auto rise = find_rise_of_peaks(peaks);
+      ASSERT_TRUE(rise) << period << " in " << count;
+      EXPECT_EQ(rise->every, static_cast<std::int64_t>(period)) << count;
+    }
+  }
+}
+
+TEST(Rise, peaks_without_a_rhythm_rise_by_so_much_a_step) {
+  std::mt19937 random(7);
+  std::vector<Bytes> peaks;
+  for (int step = 0; step < 200; ++step)
+    peaks.push_back(Bytes::mib(100 + 4 * step + static_cast<std::int64_t>(random() % 60)));
+  const auto rise = find_rise_of_peaks(peaks);
+  ASSERT_TRUE(rise);
+  EXPECT_EQ(rise->every, 1);
 }
 
 TEST(Rise, too_few_levels_say_nothing) {

@@ -53,7 +53,7 @@ for step in range(100):
         options=ALL_STEPS,
     )
     growth = growth_in(evidence, "train")
-    assert growth is not None and growth["steps"] > 50
+    assert growth is not None and growth["steps"] > 50 and growth["every"] == 10
     assert "old" in {name.split(".")[0] for name in holders_of(growth)}
 
 
