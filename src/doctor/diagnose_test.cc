@@ -392,6 +392,27 @@ TEST(Leak, no_name_leads_to_it_is_said_only_where_none_does) {
   EXPECT_FALSE(says_so());
 }
 
+TEST(Leak, what_no_job_lives_to_see_is_no_cause_on_a_card_that_was_named) {
+  Case given = cut_run(100, 90);
+  model::Growth& growth = given.run->evidence.growth[0];
+  growth.holders[0].has_graph = false;
+  growth.holders[0].holder.name = "kept";
+  growth.per_step = Bytes(8192);
+  growth.runs_out_at = 1'521'542;
+  EXPECT_EQ(first_label(given), "leak_growth") << "a card with plenty of memory stood in";
+  given.card = model::Card{};
+  EXPECT_FALSE(diagnose(given).trouble);
+  growth.runs_out_at = 218'981;
+  EXPECT_EQ(first_label(given), "leak_growth");
+  EXPECT_NE(diagnose(given).verdict.find("the card is full at about step 218981"), std::string::npos);
+  growth.per_step = Bytes(512);
+  growth.runs_out_at = 24'344'651;
+  EXPECT_FALSE(diagnose(given).trouble);
+  growth.holders[0].has_graph = true;
+  EXPECT_EQ(first_label(given), "graph_retained");
+  EXPECT_LT(diagnose(given).findings[0].confidence, 0.5) << "the card's memory is not what runs out";
+}
+
 TEST(Leak, batches_that_get_larger_are_told_from_what_is_joined_on_to_itself) {
   Case given = cut_run(100, 90);
   model::Growth& growth = given.run->evidence.growth[0];

@@ -57,10 +57,12 @@ std::string words_of_short_cut(const Scene& scene) {
 }
 
 bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene) {
-  // The allocator's smallest block is 512 bytes, so a scalar that each step keeps is that, or a few of them.
+  // The allocator's smallest block is 512 bytes, so a scalar that each step keeps is that, or a few of them. More than
+  // that is too little only on a card that was named: else one with plenty of memory stands in.
   constexpr Bytes kFewScalars = Bytes(4096);
   constexpr std::int64_t kNoStepsThatAJobTakes = 1'000'000;
-  if (scene.run_failed_for_memory() || growth.per_step > kFewScalars || !growth.graphs.empty()) return false;
+  const bool is_more = growth.per_step > kFewScalars && !(scene.given.card && growth.runs_out_at);
+  if (scene.run_failed_for_memory() || is_more || !growth.graphs.empty()) return false;
   return !growth.runs_out_at || *growth.runs_out_at >= kNoStepsThatAJobTakes;
 }
 

@@ -42,7 +42,7 @@ bool is_joined_on(const model::Growth& growth);
 // leak.
 bool follows_its_inputs(const model::Growth& growth, const Scene& scene);
 
-// It would take millions of steps until the card is full: the list of scalars that a job keeps of its losses.
+// It would take a million steps or more until the card is full: the list of scalars that a job keeps of its losses.
 bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene);
 
 // The steps that this much more memory would last for.

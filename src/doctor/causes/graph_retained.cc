@@ -42,7 +42,11 @@ void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
   for (const model::Growth& growth : runtime.growth) {
     if (growth.steps < 3 || !is_graph_held(growth) || model::is_evaluation(growth.phase)) continue;
     // A few steps may be a list that is bounded.
-    const double sure = growth.steps < kManySteps ? 0.6 : scene.run_failed_for_memory() ? 0.94 : 0.85;
+    const bool is_little = is_too_little_to_matter(growth, scene);
+    const double sure = is_little                       ? 0.45
+                        : growth.steps < kManySteps     ? 0.6
+                        : scene.run_failed_for_memory() ? 0.94
+                                                        : 0.85;
     draft.weigh(scene.was_cut_within(kStepsToBlame) ? std::min(sure, kCutTooShort) : sure);
     if (scene.was_cut_within(kStepsToBlame)) draft.because(words_of_short_cut(scene));
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
@@ -57,6 +61,8 @@ void find_graph_retained_in_run(const Scene& scene, Draft& draft) {
                       held.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", held.tensors), held.line,
                       held.operation, describe_with_line(held.holder)));
     }
+    if (is_little)
+      draft.because("so little that no job fills the card with it: what adds up is the host's part of graphs");
     tell_collector(growth, runtime, draft);
     for (const model::GrowingGraph& graph : growth.graphs) {
       draft.because(fmt::format("the graph behind {} grew from {} to {} nodes", describe_with_line(graph.holder),
