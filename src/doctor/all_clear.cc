@@ -244,7 +244,7 @@ std::optional<Doubt> doubt_mentioned(const Scene& scene) {
     for (const model::ToldSentence& told : scene.texts.told) {
       if (told.at.file != file.name) continue;
       is_well = is_well || told.kind == model::ToldKind::kIsWell;
-      if (mentioned != nullptr || told.kind != model::ToldKind::kMentioned) continue;
+      if (mentioned != nullptr || told.kind != model::ToldKind::kMentioned || scene.was_handled(told.at)) continue;
       if (!failed_otherwise || !is_figure_or_explained(scene, told)) mentioned = &told;
     }
     if (mentioned == nullptr || is_well) continue;

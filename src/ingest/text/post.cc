@@ -67,7 +67,10 @@ class PostReader final : public TextReader {
     // A traceback quotes one line of a statement, whatever that leaves open.
     if (is_error_line(text) || trim(text).starts_with("File \"")) open_ = 0;
     const bool is_continued = open_ > 0;  // within the parentheses of a statement above
-    const bool is_statement = is_continued || is_code(line.whole);
+    // So does a warning of Python's, with the line that gave it: "  warnings.warn(".
+    const bool is_of_warning = is_below_warning_ && text.starts_with(' ');
+    is_below_warning_ = text.contains("Warning: ") && text.contains(".py:");
+    const bool is_statement = !is_of_warning && (is_continued || is_code(line.whole));
     if (is_statement) {
       open_ = std::max<std::int64_t>(0, open_ + std::ranges::count(text, '(') - std::ranges::count(text, ')'));
     }
@@ -307,6 +310,7 @@ class PostReader final : public TextReader {
   std::vector<std::pair<std::size_t, model::SourceLine>> begins_;  // of its lines: where in it, and which
   std::size_t last_length_ = 0;
   bool tells_something_ = false;  // prose beside the source
+  bool is_below_warning_ = false;
   bool in_docstring_ = false, is_comment_ = false;
   bool is_answer_ = false;  // the paragraph stands behind ">"
   bool in_wish_ = false, announces_ = false, is_report_ = false;

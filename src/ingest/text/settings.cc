@@ -270,6 +270,11 @@ constexpr auto kSettingsSentences = std::to_array<SettingsSentence>({
     {"decreasing batch size to", SentenceKind::kBatchSizeSearch},  // accelerate's find_executable_batch_size
     {"reducing batch size to", SentenceKind::kBatchSizeSearch},
     {"autobatch: using batch-size", SentenceKind::kBatchSizeSearch},  // Ultralytics
+    {"using default batch-size", SentenceKind::kBatchSizeSearch},     // the same, where its search came to nothing
+    {"reducing to batch=", SentenceKind::kBatchSizeSearch},           // the same, of the first epoch's training
+    {"train microbatch size will be decreased", SentenceKind::kBatchSizeSearch},  // Composer, of evaluations too
+    {"gradient accumulation increased from", SentenceKind::kBatchSizeSearch},     // Composer before 0.10
+    {"in taskalignedassigner, using cpu", SentenceKind::kTriedOtherwise},         // Ultralytics, of one batch's boxes
     {"ran out of memory, skipping", SentenceKind::kBatchSkipped},
     {"ran out of memory, retrying", SentenceKind::kBatchSkipped},
     {"skipping batch due to", SentenceKind::kBatchSkipped},
@@ -322,13 +327,23 @@ class RemarksReader final : public TextReader {
       if (sentence.kind == SentenceKind::kGttLimit && !contains_ignoring_case(line.text, "ready")) continue;
       if (sentence.kind == SentenceKind::kPartlyOffloaded && !contains_ignoring_case(line.text, "offloaded")) continue;
       if (sentence.kind == SentenceKind::kManyWorkers && !line.text.contains("worker processes")) continue;
-      // Told once; a remark that comes with every step says no more.
-      if (++seen_[sentence.kind] > kMostOfAKind) continue;
+      // Told once; a remark that comes with every step says no more, but for the try up to which a search had come.
+      if (++seen_[sentence.kind] > kMostOfAKind) {
+        if (sentence.kind == SentenceKind::kBatchSizeSearch) move_last(sentence.kind, line, sink);
+        continue;
+      }
       sink.add(sink.evidence().remarks, {sink.at(line), line.speaker, sentence.kind}, "remarks");
     }
   }
 
  private:
+  static void move_last(SentenceKind kind, const LogLine& line, EvidenceSink& sink) {
+    auto& remarks = sink.evidence().remarks;
+    const auto last = std::find_if(remarks.rbegin(), remarks.rend(),
+                                   [&](const model::Remarkable& remark) { return remark.kind == kind; });
+    if (last != remarks.rend()) last->at = sink.at(line);
+  }
+
   static constexpr int kMostOfAKind = 16;
   std::map<SentenceKind, int> seen_;
 };
@@ -367,6 +382,9 @@ constexpr auto kRemarkWords = std::to_array<std::string_view>({"sglang.launch_se
                                                                "out of memory, ",
                                                                "batch size",
                                                                "autobatch",
+                                                               "reducing to batch",
+                                                               "accumulation incr",
+                                                               "taskalignedassigner",
                                                                "skipping batch",
                                                                "ran out of memory on",
                                                                "comfyui error",
