@@ -21,7 +21,10 @@ bool ends_with_any(std::string_view name, const std::array<std::string_view, N>&
 }
 
 FileKind kind_of(const model::TextFile& file) {
-  static constexpr auto kPrograms = std::to_array<std::string_view>({".c", ".cc", ".cpp", ".cu", ".jl", ".rs", ".go"});
+  static constexpr auto kPrograms = std::to_array<std::string_view>(
+      {".c",   ".cc", ".cpp", ".cxx", ".cu",  ".cuh",   ".h",   ".hpp",   ".hip", ".cl",  ".java",
+       ".kt",  ".m",  ".jl",  ".go",  ".rs",  ".swift", ".cs",  ".scala", ".js",  ".mjs", ".ts",
+       ".lua", ".r",  ".rb",  ".f90", ".zig", ".mojo",  ".pyx", ".php",   ".pl"});
   static constexpr auto kJobScripts = std::to_array<std::string_view>({".sh", ".bash", ".sbatch", ".slurm", ".pbs"});
   static constexpr auto kSettings =
       std::to_array<std::string_view>({".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".json"});
@@ -33,7 +36,9 @@ FileKind kind_of(const model::TextFile& file) {
   if (ends_with_any(name, kPackages)) return FileKind::kPackages;
   if (name.ends_with(".txt") && (name.starts_with("requirements") || name.starts_with("constraints")))
     return FileKind::kPackages;
-  if (ends_with_any(name, kPrograms) || file.kind == model::TextKind::kSource) return FileKind::kProgram;
+  if (ends_with_any(name, kPrograms) || file.program == model::ProgramIn::kOther ||
+      file.kind == model::TextKind::kSource)
+    return FileKind::kProgram;
   if (ends_with_any(name, kJobScripts) || name == "dockerfile" || name == "makefile") return FileKind::kJobScript;
   // Programs write their results as JSON too, and a log in it is one.
   const bool has_results = name.ends_with(".json") && mentions(file.sample, {"\"loss\"", "log_history", "\"metrics\""});

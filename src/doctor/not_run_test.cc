@@ -43,6 +43,18 @@ TEST(NotRun, settings_packages_and_job_scripts_are_not_well_either) {
   EXPECT_EQ(job.findings.front().fixes.front().command, "vramfit doctor --gpu CARD -- python train.py --batch 8");
 }
 
+TEST(NotRun, source_of_whatever_language_is_not_well_before_it_ran) {
+  for (const char* name : {"Train.java", "train.m", "train.jl", "main.go", "src/main.rs", "Train.kt", "net.swift"}) {
+    const model::Diagnosis diagnosis = diagnose_file(name, "step 1 loss 0.5\n");
+    EXPECT_TRUE(diagnosis.trouble) << name;
+    EXPECT_NE(diagnosis.verdict.find(" is a program's source, and it was not run."), std::string::npos) << name;
+  }
+  Case given;
+  given.texts.files = {file_of(model::kStandardInput, "fn main() {\n}\n")};
+  given.texts.files[0].program = model::ProgramIn::kOther;
+  EXPECT_NE(diagnose(given).verdict.find(" is a program's source, and it was not run."), std::string::npos);
+}
+
 TEST(NotRun, source_is_known_by_its_content_too) {
   Case given;
   given.texts.files = {file_of("notes.txt", "import torch\n")};

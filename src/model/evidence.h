@@ -47,7 +47,7 @@ enum class TextKind {
 };
 
 // What of a program's source a text is, whatever its name; only where nothing else stands in it.
-enum class ProgramIn { kNone, kPython, kNotebook };
+enum class ProgramIn { kNone, kPython, kNotebook, kOther };  // other: of whatever other language
 
 // Settings of a job or a list of packages, whatever its name; of what the sample holds.
 enum class SettingsIn { kNone, kSettings, kPackages };

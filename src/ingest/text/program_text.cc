@@ -224,6 +224,67 @@ bool is_python(std::string_view text, bool is_whole) {
   return structures > 0 && statements >= kFewest && lost * kOfThese <= statements && others * 2 <= statements;
 }
 
+bool begins_with_any(std::string_view line, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return line.starts_with(word); });
+}
+
+// What a declaration begins with in C++, CUDA, Java, Kotlin, Go, Rust, Swift, JavaScript, Julia, MATLAB, Lua and Ruby.
+bool declares(std::string_view line) {
+  return begins_with_any(
+      line, {"#include", "package ", "import ", "using ",  "use ",    "func ",    "fn ",       "pub ",
+             "public ",  "private ", "class ",  "struct ", "static ", "void ",    "int ",      "float ",
+             "double ",  "auto ",    "const ",  "let ",    "var ",    "val ",     "fun ",      "impl ",
+             "mod ",     "module ",  "extern ", "local ",  "enum ",   "unsafe ",  "template",  "namespace ",
+             "function", "export ",  "async ",  "def ",    "end",     "typedef ", "__global__"});
+}
+
+// "losses = push(losses, loss)", "x := f(y)", "total += 1": a name, and what it is set to.
+bool sets_a_name(std::string_view line) {
+  std::size_t at = 0;
+  while (at < line.size() && (is_word(line[at]) || std::string_view(".[]()").contains(line[at]))) ++at;
+  if (at == 0 || is_digit(line[0])) return false;
+  const std::string_view behind = trim(line.substr(at));
+  return begins_with_any(behind, {"= ", ":= ", "+= ", "-= ", "*= ", ".= "});
+}
+
+bool is_line_of_other_language(std::string_view line) {
+  static constexpr std::string_view kLastSigns = ";{}()[],>|&+=\\";
+  return kLastSigns.contains(line.back()) || declares(line) || sets_a_name(line) ||
+         begins_with_any(
+             line, {"return", "for ",   "while ", "if ",   "else", "elseif ", "switch ", "case ", "break",  "@",
+                    "}",      "defer ", "go ",    "throw", "try",  "catch",   "#define", "#if",   "#endif", "#pragma"});
+}
+
+// A block that is opened and closed, a declaration, and hardly a line that is none of a program's.
+bool is_other_language(std::string_view text) {
+  constexpr std::size_t kFewest = 3, kOfThese = 20;
+  std::size_t lines = 0, others = 0, declared = 0, opened = 0, closed = 0, ends = 0;
+  bool in_comment = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line = trim(line.substr(0, line.size() - 1));
+    if (line.starts_with("/*")) in_comment = true;
+    const bool is_comment =
+        in_comment || begins_with_any(line, {"//", "%", "--", "*"}) ||
+        (line.starts_with('#') && !begins_with_any(line, {"#include", "#define", "#if", "#pragma"}));
+    if (line.contains("*/")) in_comment = false;
+    if (is_comment || line.empty()) continue;
+    if (const std::size_t behind = line.find(" //"); behind != std::string_view::npos)
+      line = trim(line.substr(0, behind));
+    if (line.empty()) continue;
+    ++lines;
+    others += is_line_of_other_language(line) ? 0 : 1;
+    declared += declares(line) ? 1 : 0;
+    opened += line.ends_with('{') ? 1 : 0;
+    closed += line.starts_with('}') ? 1 : 0;
+    ends += line == "end" || line == "end;" ? 1 : 0;
+  }
+  const bool has_blocks = (opened > 0 && closed > 0) || ends > 0;
+  return lines >= kFewest && declared > ends && has_blocks && others * kOfThese <= lines;
+}
+
 }  // namespace
 
 void ProgramText::add(std::string_view block) {
@@ -239,7 +300,8 @@ model::ProgramIn ProgramText::judge() const {
   const std::string_view text = trim(first_);
   if (text.starts_with('{') && text.contains("\"cells\"") && text.contains("\"cell_type\""))
     return has_output_ ? model::ProgramIn::kNone : model::ProgramIn::kNotebook;
-  return is_python(first_, is_whole_) ? model::ProgramIn::kPython : model::ProgramIn::kNone;
+  if (is_python(first_, is_whole_)) return model::ProgramIn::kPython;
+  return is_other_language(first_) ? model::ProgramIn::kOther : model::ProgramIn::kNone;
 }
 
 }  // namespace vramfit::ingest

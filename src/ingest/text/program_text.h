@@ -1,5 +1,6 @@
-// Whether a text is a program that nobody ran yet, and nothing else: Python, by its statements, or a notebook without
-// output. A line that a program printed, or that somebody wrote beside it, is no statement.
+// Whether a text is a program that nobody ran yet, and nothing else: Python, by its statements, a notebook without
+// output, or another language, by its blocks and how its lines end. A line that a program printed, or that somebody
+// wrote beside it, is no statement.
 #ifndef VRAMFIT_INGEST_TEXT_PROGRAM_TEXT_H
 #define VRAMFIT_INGEST_TEXT_PROGRAM_TEXT_H
 

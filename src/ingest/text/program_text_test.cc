@@ -65,13 +65,39 @@ TEST(ProgramText, is_not_what_a_program_printed_or_somebody_wrote) {
            std::string("{\"loss\": 0.5, \"step\": 1}\n{\"loss\": 0.4, \"step\": 2}\n"),
            std::string("Net(\n  (fc1): Linear(in_features=784, out_features=10, bias=True)\n)\n"),
            std::string(">>> import torch\n>>> x = torch.zeros(4)\n"),
-           std::string("#include <cuda.h>\nint main() {\n  return 0;\n}\n"),
+           std::string("class Net(\n  (fc1): Linear()\n)\nimport done\nstep 1\n"),
+           std::string("{\n  \"loss\": 0.5,\n  \"step\": {\n    \"a\": 1\n  }\n}\n"),
+           std::string("#include <cuda.h>\nint main() {\n  return 0;\n}\n$ ./a.out\nstep 1\nstep 2\n"),
+           std::string("Using device cuda (0)\nlr = 0.1\nconfig {\n  depth: 4\n}\nepoch 1 loss 0.5\n"),
            std::string("import errors are all that I see\nwith the new driver it works\n"),
            "It is killed after an hour. Why?\n\n" + kScript,
            kScript + "step 0 loss 0.5\nstep 10 loss 0.4\nstep 20 loss 0.3\n",
            std::string("$ python train.py\nimport torch\nx = 1\n"),
        }) {
     EXPECT_EQ(program_in(text), model::ProgramIn::kNone) << text;
+  }
+}
+
+TEST(ProgramText, is_that_of_other_languages_by_its_blocks) {
+  for (const char* text : {
+           "#include <cuda.h>\nint main() {\n  return 0;\n}\n",
+           "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tlosses := []float64{}\n\tfor step := 0; step < 9; "
+           "step++ {\n"
+           "\t\tlosses = append(losses, train(step)) // kept\n\t}\n\tfmt.Println(losses)\n}\n",
+           "use tch::nn;\n\nfn main() -> Result<()> {\n    let vs = nn::VarStore::new(Device::Cuda(0));\n"
+           "    for epoch in 1..200 {\n        let loss = net\n            .forward(&x)\n            "
+           ".mean(Kind::Float);\n"
+           "        println!(\"epoch {} loss {}\", epoch, loss);\n    }\n    Ok(())\n}\n",
+           "import ai.djl.Model;\n\n/**\n * Trains until the memory of the card is full.\n */\npublic class Train {\n"
+           "    public static void main(String[] args) throws IOException {\n        // step 1 loss 0.5\n"
+           "        try (Model model = Model.newInstance(\"mlp\")) {\n            train(model);\n        }\n    }\n}\n",
+           "using CUDA, Flux\n\nfunction train(model)\n    losses = CuArray[]\n    for step in 1:100\n"
+           "        push!(losses, loss(model))\n    end\n    return losses\nend\n",
+           "function net = train(data)\n% step 1 loss 0.5\nx = gpuArray(data);\nfor step = 1:100\n    net = "
+           "update(net, x);\n"
+           "end\nend\n",
+       }) {
+    EXPECT_EQ(program_in(text), model::ProgramIn::kOther) << text;
   }
 }
 
