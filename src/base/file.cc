@@ -81,7 +81,10 @@ bool has_writer(const FileDescriptor& pipe) {
 
 }  // namespace
 
-Result<std::string> read_file(const fs::path& path) {
+namespace {
+
+// The bytes up to `most`; with one more it is too long, or cut there.
+Result<std::string> read_up_to(const fs::path& path, std::size_t most, bool cuts) {
   const auto opened = open_without_waiting(path, O_RDONLY, "cannot open the file");
   if (!opened) return std::unexpected(opened.error());
   const FileDescriptor& file = *opened;
@@ -100,7 +103,8 @@ Result<std::string> read_file(const fs::path& path) {
   while (true) {
     const ssize_t got = ::read(file.number(), buffer, sizeof buffer);
     if (got == 0) return text;
-    if (got > 0 && text.size() + static_cast<std::size_t>(got) > kMostText) {
+    if (got > 0 && text.size() + static_cast<std::size_t>(got) > most) {
+      if (cuts) return text.append(buffer, most - text.size());
       return fail(ErrorCode::kUnsupported, "this is longer than anything that is read as a whole (2 GiB)",
                   path.string());
     }
@@ -110,6 +114,13 @@ Result<std::string> read_file(const fs::path& path) {
       return fail_errno("cannot read the file", path.string());
     }
   }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path) { return read_up_to(path, kMostText, /*cuts=*/false); }
+Result<std::string> read_beginning(const fs::path& path, std::size_t most) {
+  return read_up_to(path, most, /*cuts=*/true);
 }
 
 namespace {

@@ -14,6 +14,8 @@
 namespace vramfit::base {
 
 Result<std::string> read_file(const std::filesystem::path& path);
+// What is behind so many bytes is left: of a pipe whose writer never ends, too.
+Result<std::string> read_beginning(const std::filesystem::path& path, std::size_t most);
 
 // Writes beside the target and renames, so that a reader never sees half a file.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);

@@ -285,9 +285,10 @@ model::Evidence parse_text_evidence(std::string_view bytes, std::string_view nam
 
 namespace {
 
-// A file ends; what a program writes into a pipe need not (`yes | vramfit doctor -`).
+// A file ends where it did when it was opened, even if a program goes on writing to it faster than it is read (0:
+// nobody knows where); what a program writes into a pipe need not end (`yes | vramfit doctor -`).
 base::Result<model::Evidence> read_stream(std::istream& stream, std::string_view name, const TextLimits& limits,
-                                          bool ends) {
+                                          bool ends, std::uint64_t size = 0) {
   TextPass pass(name, limits, text_formats());
   std::string block(limits.block, '\0');
   bool first = true;
@@ -312,6 +313,7 @@ base::Result<model::Evidence> read_stream(std::istream& stream, std::string_view
       pass.leave_unread("what of a stream is behind a line that does not end");
       return pass.finish();
     }
+    if (size > 0 && read >= size) break;
     if (!ends && read >= kMostStreamed) {
       pass.leave_unread("what of a stream is behind its first 256 MiB");
       return pass.finish();
@@ -374,7 +376,7 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
     }
   }
   if (std::filesystem::is_fifo(path, error)) {  // waited for as long as every other pipe, and not for ever
-    const auto text = base::read_file(path);
+    const auto text = base::read_beginning(path, kMostStreamed);
     if (!text) return std::unexpected(text.error());
     std::istringstream stream(*text);
     return read_text_evidence(stream, path.string(), limits);
@@ -382,7 +384,8 @@ base::Result<model::Evidence> read_text_evidence(const std::filesystem::path& pa
   if (is_packed(path)) return read_packed_text(path, limits);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return base::fail_errno("this file can't be opened", path.string());
-  return read_stream(stream, path.string(), limits, /*ends=*/true);
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  return read_stream(stream, path.string(), limits, /*ends=*/true, error ? 0 : size);
 }
 
 void merge_evidence(model::Evidence& into, model::Evidence&& other) {
