@@ -70,7 +70,8 @@ std::string shape_of(std::string_view line) {
 bool is_ordinary_end(std::string_view low) {
   static constexpr auto kEnds = std::to_array<std::string_view>(
       {"finish", "complete", "done", "success", "saved", "saving", "passed", "resum", "continu", "retry", "recover",
-       "reached", "best", "ready", "not a failure",
+       "reached", "best", "ready", "not a failure", "improv", "running on http", "listening on", "press ctrl", "no oom",
+       "no error",
        // Chinese, Japanese, Korean
        "完成", "结束", "保存", "成功", "完了", "終了しました", "완료", "저장", "성공",
        // Russian, French, German, Spanish, Portuguese, Polish, Turkish, Vietnamese
@@ -165,6 +166,110 @@ bool is_announced(std::string_view line, std::string_view low) {
   return words.size() >= 3 && !is_english;
 }
 
+// A word of nothing but letters: "gone,", "can't", "half-way". Names of programs have other signs in them.
+std::string_view plain_word(std::string_view word) {
+  constexpr std::string_view kAround = "\"'`()[]<>*.,;:!?";
+  const std::size_t begin = word.find_first_not_of(kAround), end = word.find_last_not_of(kAround);
+  if (begin == std::string_view::npos) return {};
+  word = word.substr(begin, end - begin + 1);
+  const bool is_plain =
+      std::ranges::all_of(word, [](char letter) { return is_ascii_letter(letter) || letter == '\'' || letter == '-'; });
+  return is_plain && is_ascii_letter(word.front()) ? word : std::string_view();
+}
+
+bool has_digit(std::string_view word) { return std::ranges::any_of(word, base::is_digit); }
+
+// What logs name beside their figures, the units, and what loggers call their levels.
+bool is_word_of_logs(std::string_view low) {
+  static constexpr auto kWords = std::to_array<std::string_view>(
+      {"epoch",   "epochs",     "step",     "steps",      "iter",     "iteration", "iterations", "batch",
+       "batches", "loss",       "losses",   "acc",        "accuracy", "error",     "lr",         "learning",
+       "rate",    "train",      "training", "trained",    "val",      "valid",     "validation", "validate",
+       "eval",    "evaluation", "test",     "testing",    "mean",     "average",   "avg",        "total",
+       "sum",     "score",      "map",      "miou",       "iou",      "bleu",      "ppl",        "perplexity",
+       "reward",  "throughput", "fps",      "samples",    "images",   "tokens",    "examples",   "time",
+       "took",    "elapsed",    "eta",      "in",         "of",       "for",       "per",        "at",
+       "on",      "from",       "to",       "and",        "with",     "s",         "sec",        "secs",
+       "second",  "seconds",    "m",        "min",        "mins",     "minute",    "minutes",    "h",
+       "hours",   "hour",       "ms",       "us",         "b",        "kb",        "mb",         "gb",
+       "kib",     "mib",        "gib",      "memory",     "mem",      "peak",      "gpu",        "cuda",
+       "cpu",     "ram",        "vram",     "allocated",  "reserved", "used",      "usage",      "size",
+       "speed",   "data",       "model",    "parameters", "params",   "real",      "user",       "sys",
+       "info",    "debug",      "notice",   "log",        "i",        "d",         "rank",       "worker",
+       "device",  "fold",       "run",      "trial",      "round",    "cycle",     "seed",       "top",
+       "class",   "precision",  "recall",   "f",          "auc",      "psnr",      "ssim",       "fid",
+       "true",    "false",      "none",     "null",       "yes",      "all",       "exit",       "exits",
+       "exited",  "code",       "return",   "status"});
+  return std::ranges::find(kWords, low) != kWords.end();
+}
+
+// "Loading the shards", "Server started": with these words programs say what they are about to do, or have just done.
+bool announces(std::string_view low) {
+  static constexpr auto kVerbs = std::to_array<std::string_view>(
+      {"allocat", "begin",  "build",   "built",   "cach",    "calculat", "captur",   "check",    "collect", "compil",
+       "comput",  "config", "convert", "creat",   "decod",   "detect",   "disabl",   "download", "dump",    "enabl",
+       "encod",   "enter",  "evaluat", "export",  "extract", "fetch",    "found",    "freez",    "fus",     "generat",
+       "got",     "import", "infer",   "initial", "inject",  "install",  "launch",   "listen",   "load",    "log",
+       "map",     "measur", "merg",    "mov",     "optimiz", "pars",     "play",     "plott",    "prepar",  "process",
+       "quantiz", "read",   "regist",  "restor",  "reus",    "run",      "sampl",    "sav",      "scan",    "select",
+       "serv",    "set",    "shuffl",  "skip",    "start",   "stor",     "synchron", "test",     "tokeniz", "train",
+       "unload",  "updat",  "upload",  "us",      "validat", "visit",    "warm",     "writ",     "wrote"});
+  static constexpr auto kEndings =
+      std::to_array<std::string_view>({"ing", "ed", "", "e", "s", "es", "ting", "ning", "ning", "ped", "ping", "ten"});
+  return std::ranges::any_of(kVerbs, [&](std::string_view verb) {
+    return low.starts_with(verb) && std::ranges::find(kEndings, low.substr(verb.size())) != kEndings.end();
+  });
+}
+
+// Words that take back what was announced: "Training stopped", "Loading it never ended".
+bool takes_back(std::string_view low) {
+  static constexpr auto kWords = std::to_array<std::string_view>(
+      {"but",     "no",       "not",     "never", "nothing",  "nobody",      "without", "gone",    "went",
+       "stop",    "stops",    "stopped", "stuck", "hang",     "hangs",       "hung",    "froze",   "frozen",
+       "freezes", "dead",     "dies",    "dying", "dropped",  "lost",        "lose",    "again",   "forever",
+       "until",   "anymore",  "black",   "blank", "vanished", "disappeared", "silent",  "silence", "quit",
+       "quits",   "crawl",    "crawls",  "slow",  "slower",   "too",         "ended",   "ends",    "alone",
+       "then",    "suddenly", "less",    "away",  "full",     "only"});
+  return low.ends_with("n't") || std::ranges::find(kWords, low) != kWords.end();
+}
+
+// A line of words that neither a label nor a figure explains: somebody, or some program, says something, and it is the
+// only time. What is left out is what stands before a colon or "=" that a figure follows, and words of this log.
+bool says_something_new(std::string_view line, const std::vector<std::string>& lines) {
+  const auto words = split_at_blanks(line);
+  std::size_t fresh = 0, plain = 0;
+  bool announced = false, taken_back = false;
+  std::vector<std::string> known;
+  for (const std::string& above : lines) {
+    for (const std::string_view word : split_at_blanks(above)) known.push_back(lowered(plain_word(word)));
+  }
+  std::ranges::sort(known);
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string low = lowered(plain_word(words[at]));
+    if (low.empty()) continue;
+    ++plain;
+    announced |= fresh == 0 && announces(low);
+    if (is_word_of_logs(low) || std::ranges::binary_search(known, low)) continue;
+    taken_back |= takes_back(low);
+    // "Temps total : 12 s"
+    std::size_t behind = at;
+    while (behind < words.size() && behind < at + 3 && !words[behind].ends_with(':') && !words[behind].ends_with('='))
+      ++behind;
+    const bool has_sign = behind < words.size() && (words[behind].ends_with(':') || words[behind].ends_with('='));
+    if (has_sign && behind + 1 < words.size() && has_digit(words[behind + 1])) continue;
+    ++fresh;
+  }
+  if (plain < 2 || fresh == 0) return false;
+  const bool is_row_of_names = plain * 2 <= words.size();
+  return taken_back || (!is_row_of_names && !announced);
+}
+
+// "me@box:~/work$": the shell waits, and no program says that.
+bool is_prompt(std::string_view line) {
+  return (line.ends_with('$') || line.ends_with('#') || line.ends_with('%') || line.ends_with('>')) &&
+         (line.contains('@') || line.contains(":\\") || line.starts_with('('));
+}
+
 }  // namespace
 
 std::optional<model::SourceLine> find_strange_last_line(const model::TextFile& file) {
@@ -174,12 +279,16 @@ std::optional<model::SourceLine> find_strange_last_line(const model::TextFile& f
     if (has_letters(left.substr(0, end))) lines.push_back(without_colours(left.substr(0, end)));
     left.remove_prefix(std::min(end + 1, left.size()));
   }
+  while (!lines.empty() && is_prompt(lines.back())) lines.pop_back();
   if (lines.empty()) return std::nullopt;
-  const std::string last = lines.back(), shape = shape_of(last), low = lowered(last);
-  lines.pop_back();
+  const std::string last = lines.back(), low = lowered(last);
+  // What is said over and over at the end, with no figure that goes on, is said once.
+  while (!lines.empty() && lines.back() == last) lines.pop_back();
+  const std::string shape = shape_of(last);
   if (std::ranges::any_of(lines, [&](const std::string& line) { return shape_of(line) == shape; })) return std::nullopt;
   if (is_ordinary_end(low) || is_of_table(last)) return std::nullopt;
-  if (!is_foreign(last) && !tells_bad_end(last, low) && !is_one_word(last, low) && !is_announced(last, low))
+  if (!is_foreign(last) && !tells_bad_end(last, low) && !is_one_word(last, low) && !is_announced(last, low) &&
+      !says_something_new(last, lines))
     return std::nullopt;
   return model::SourceLine{file.name, 0, last};
 }

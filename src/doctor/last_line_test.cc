@@ -26,13 +26,47 @@ TEST(LastLine, in_whatever_language_is_not_passed_over) {
   }
 }
 
-TEST(LastLine, that_goes_on_or_ends_as_logs_do_is_none) {
+TEST(LastLine, of_plain_words_that_nobody_knows_is_strange_whatever_they_tell) {
   for (const char* last :
-       {"INFO epoch 1 step 20 loss 0.88", "Training finished.", "训练完成",
-        "`Trainer.fit` stopped: `max_epochs=1` reached.", "Test Error 0.12", "3 passed, 0 failed",
-        "a new skill at default settings", "Epoch 0: 100%|███| 128/128", "INFO: Uvicorn running on http://0.0.0.0:8000",
-        "saved to D:/läufe/out", "wrote D:/läufe/out", "False", "Testing", "学習時間: 12分",
-        "Temps total : 12 s, précision 0,93", "speed: 2 × faster", "Note: this is the last one"}) {
+       {"and then the screen went black", "the process just disappeared", "nothing more came after this",
+        "INFO the worker on node 3 stopped responding", "2026-11-21 10:02:05 INFO trainer: peer went away for good",
+        "Note: 3 hours later the window was gone", "Training just stopped here", "step 20 and then silence",
+        "rank 3: no word since 600 s", "Connection lost", "everything is slower than yesterday",
+        "[rank1]: heartbeat missing for a while"}) {
+    EXPECT_TRUE(ends_strangely(last)) << last;
+    EXPECT_TRUE(ends_strangely(std::string(last) + "\n" + last)) << last;
+    EXPECT_TRUE(ends_strangely(std::string(last) + "\nme@box:~/work$")) << last;
+  }
+}
+
+TEST(LastLine, that_goes_on_or_ends_as_logs_do_is_none) {
+  for (const char* last : {"INFO epoch 1 step 20 loss 0.88",
+                           "Training finished.",
+                           "训练完成",
+                           "`Trainer.fit` stopped: `max_epochs=1` reached.",
+                           "Test Error 0.12",
+                           "3 passed, 0 failed",
+                           "Loaded a new skill at default settings",
+                           "Epoch 0: 100%|███| 128/128",
+                           "INFO: Uvicorn running on http://0.0.0.0:8000",
+                           "saved to D:/läufe/out",
+                           "wrote D:/läufe/out",
+                           "False",
+                           "Testing",
+                           "学習時間: 12分",
+                           "Temps total : 12 s, précision 0,93",
+                           "speed: 2 × faster",
+                           "Val accuracy 0.93 at epoch 3",
+                           "real 0m12.3s",
+                           "Elapsed time: 12 s",
+                           "step 20 took 3.1 seconds",
+                           "INFO waiting for the next file\nINFO epoch 1 step 20 loss 0.8",
+                           "Disabling caching of GPU memory.",
+                           "2026-11-21 10:02:05 INFO Saving model checkpoint to out/",
+                           "mean loss of epoch 1: 0.85",
+                           "optimizer=adamw lr=0.1",
+                           "INFO epoch 1 step 20",
+                           "INFO: Wed May 24 14:40:38 PDT 2023: no OOMs found"}) {
     EXPECT_FALSE(ends_strangely(last)) << last;
   }
 }
