@@ -1,4 +1,4 @@
-"""What never ends: it is read up to a limit, or refused, and said to be that. How long that takes is nobody's promise."""
+"""What never ends is read up to a limit, or refused, and said to be that. How long that takes is not asserted."""
 
 from __future__ import annotations
 

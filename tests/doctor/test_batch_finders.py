@@ -1,4 +1,4 @@
-"""Searches for a batch that fits, which expect to run out of memory: their logs, as the libraries print them, are well."""
+"""Searches for a batch that fits expect to run out of memory: their logs, as the libraries print them, are well."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ OOM = (
     "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.92 GiB total capacity; 5.73 GiB already allocated; "
     "14.56 MiB free; 5.77 GiB reserved in total by PyTorch)\n"
 )
-PROFILE = (
-    "      Params      GFLOPs  GPU_mem (GB)  forward (ms) backward (ms)                   input                  output\n"
-    "     3011043       4.609         0.285         76.89         15.98        (1, 3, 480, 480)                    list\n"
-    "     3011043       9.218         0.445         17.64         12.85        (2, 3, 480, 480)                    list\n"
-    "     3011043       18.44         0.970         18.99         14.43        (4, 3, 480, 480)                    list\n"
+HEAD_OF_PROFILE = (
+    "      Params      GFLOPs  GPU_mem (GB)  forward (ms) backward (ms)                   input     output"
 )
+PROFILE = HEAD_OF_PROFILE + "".join(
+    f"\n     3011043       {4.609 * batch}         {0.25 * batch}        76.89         15.98     ({batch}, 3, 480, 480)"
+    "                    list"
+    for batch in (1, 2, 4)
+)
+PROFILE += "\n"
 EPOCHS_OF_YOLO = "".join(
     "      Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size\n"
-    f"        {epoch}/3      5.21G      1.213      2.871       1.31         42        480: 100%|####| 20/20 [00:08<00:00]\n"
+    f"        {epoch}/3      5.21G      1.213      2.871       1.31         42        480: 100%|####| 20/20 [00:08]\n"
     "                   all        128        929      0.661      0.543      0.612      0.451\n"
     for epoch in (1, 2)
 )
@@ -77,8 +80,9 @@ WELL = {
         f"Restored all states from the checkpoint at /tmp/.scale_batch_size_1.ckpt\n{EPOCHS_OF_LIGHTNING}"
     ),
     "lightning_by_halves": (
-        f"{TRIES_OF_LIGHTNING}Batch size 16 failed, trying batch size 12\n{OOM}Batch size 12 failed, trying batch size 10"
-        f"\nBatch size 10 failed, trying batch size 9\n{DONE_OF_LIGHTNING}{EPOCHS_OF_LIGHTNING}"
+        f"{TRIES_OF_LIGHTNING}Batch size 16 failed, trying batch size 12\n{OOM}"
+        "Batch size 12 failed, trying batch size 10\n"
+        f"Batch size 10 failed, trying batch size 9\n{DONE_OF_LIGHTNING}{EPOCHS_OF_LIGHTNING}"
     ),
     "lightning_by_logging": (
         "INFO:pytorch_lightning.tuner.batch_size_scaling:Batch size 8 failed, trying batch size 4\n"
