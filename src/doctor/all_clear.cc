@@ -298,7 +298,7 @@ std::optional<Doubt> doubt_last_line(const Scene& scene) {
   if (find_other_failure(scene) || scene.kernel_failed()) return std::nullopt;
   for (const model::TextFile& file : scene.texts.files) {
     if (file.looks != model::TextLooks::kLog || file.kind != model::TextKind::kNone ||
-        file.program != model::ProgramIn::kNone)
+        file.program != model::ProgramIn::kNone || find_not_run(scene, file))
       continue;
     const auto last = find_strange_last_line(file);
     if (!last || was_watched(scene, *last) || scene.was_handled(*last) || is_understood(scene.texts, *last) ||

@@ -205,19 +205,21 @@ bool is_word_of_logs(std::string_view low) {
 
 // "Loading the shards", "Server started": with these words programs say what they are about to do, or have just done.
 bool announces(std::string_view low) {
-  static constexpr auto kVerbs = std::to_array<std::string_view>(
-      {"allocat", "begin",  "build",   "built",   "cach",    "calculat", "captur",   "check",    "collect", "compil",
-       "comput",  "config", "convert", "creat",   "decod",   "detect",   "disabl",   "download", "dump",    "enabl",
-       "encod",   "enter",  "evaluat", "export",  "extract", "fetch",    "found",    "freez",    "fus",     "generat",
-       "got",     "import", "infer",   "initial", "inject",  "install",  "launch",   "listen",   "load",    "log",
-       "map",     "measur", "merg",    "mov",     "optimiz", "pars",     "play",     "plott",    "prepar",  "process",
-       "quantiz", "read",   "regist",  "restor",  "reus",    "run",      "sampl",    "sav",      "scan",    "select",
-       "serv",    "set",    "shuffl",  "skip",    "start",   "stor",     "synchron", "test",     "tokeniz", "train",
-       "unload",  "updat",  "upload",  "us",      "validat", "visit",    "warm",     "writ",     "wrote"});
-  static constexpr auto kEndings =
-      std::to_array<std::string_view>({"ing", "ed", "", "e", "s", "es", "ting", "ning", "ning", "ped", "ping", "ten"});
-  return std::ranges::any_of(kVerbs, [&](std::string_view verb) {
-    return low.starts_with(verb) && std::ranges::find(kEndings, low.substr(verb.size())) != kEndings.end();
+  static constexpr auto kWhole =
+      std::to_array<std::string_view>({"begin", "begins", "built", "found", "got", "set", "wrote", "written", "read"});
+  static constexpr auto kStems = std::to_array<std::string_view>(
+      {"allocat",    "build",   "cach",      "calculat",  "captur",   "check",   "collect",  "compil", "comput",
+       "configur",   "convert", "creat",     "decod",     "detect",   "disabl",  "download", "dump",   "enabl",
+       "encod",      "enter",   "evaluat",   "export",    "extract",  "fetch",   "freez",    "fus",    "generat",
+       "import",     "infer",   "initializ", "initialis", "inject",   "install", "launch",   "listen", "load",
+       "logg",       "mapp",    "measur",    "merg",      "mov",      "optimiz", "pars",     "play",   "plott",
+       "prepar",     "process", "quantiz",   "read",      "register", "restor",  "reus",     "runn",   "sampl",
+       "sav",        "scann",   "select",    "serv",      "sett",     "shuffl",  "skipp",    "start",  "stor",
+       "synchroniz", "tokeniz", "unload",    "updat",     "upload",   "us",      "validat",  "visit",  "warm",
+       "writ"});
+  if (std::ranges::find(kWhole, low) != kWhole.end()) return true;
+  return std::ranges::any_of(kStems, [&](std::string_view stem) {
+    return low.starts_with(stem) && (low.substr(stem.size()) == "ing" || low.substr(stem.size()) == "ed");
   });
 }
 
@@ -238,7 +240,7 @@ bool takes_back(std::string_view low) {
 bool says_something_new(std::string_view line, const std::vector<std::string>& lines) {
   const auto words = split_at_blanks(line);
   std::size_t fresh = 0, plain = 0;
-  bool announced = false, taken_back = false;
+  bool announced = false, says_what_is_done = false, taken_back = false;
   std::vector<std::string> known;
   for (const std::string& above : lines) {
     for (const std::string_view word : split_at_blanks(above)) known.push_back(lowered(plain_word(word)));
@@ -248,7 +250,11 @@ bool says_something_new(std::string_view line, const std::vector<std::string>& l
     const std::string low = lowered(plain_word(words[at]));
     if (low.empty()) continue;
     ++plain;
-    announced |= fresh == 0 && announces(low);
+    if (announces(low)) {
+      announced |= fresh == 0;
+      says_what_is_done = true;
+      continue;
+    }
     if (is_word_of_logs(low) || std::ranges::binary_search(known, low)) continue;
     taken_back |= takes_back(low);
     // "Temps total : 12 s"
@@ -260,6 +266,7 @@ bool says_something_new(std::string_view line, const std::vector<std::string>& l
     ++fresh;
   }
   if (plain < 2 || fresh == 0) return false;
+  announced |= says_what_is_done && fresh == 1;  // "Engine built in 9 s"
   const bool is_row_of_names = plain * 2 <= words.size();
   return taken_back || (!is_row_of_names && !announced);
 }

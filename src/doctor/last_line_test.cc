@@ -32,6 +32,7 @@ TEST(LastLine, of_plain_words_that_nobody_knows_is_strange_whatever_they_tell) {
         "INFO the worker on node 3 stopped responding", "2026-11-21 10:02:05 INFO trainer: peer went away for good",
         "Note: 3 hours later the window was gone", "Training just stopped here", "step 20 and then silence",
         "rank 3: no word since 600 s", "Connection lost", "everything is slower than yesterday",
+        "my machine started to swap", "the display is reset and the build gone",
         "[rank1]: heartbeat missing for a while"}) {
     EXPECT_TRUE(ends_strangely(last)) << last;
     EXPECT_TRUE(ends_strangely(std::string(last) + "\n" + last)) << last;
@@ -62,6 +63,8 @@ TEST(LastLine, that_goes_on_or_ends_as_logs_do_is_none) {
                            "step 20 took 3.1 seconds",
                            "INFO waiting for the next file\nINFO epoch 1 step 20 loss 0.8",
                            "Disabling caching of GPU memory.",
+                           "[I] Engine built in 9 s.",
+                           "Server started",
                            "2026-11-21 10:02:05 INFO Saving model checkpoint to out/",
                            "mean loss of epoch 1: 0.85",
                            "optimizer=adamw lr=0.1",
