@@ -64,6 +64,7 @@ struct Forecast {
   const model::Change* repeats = nullptr;  // names the modules that are run again; of the axis, which outlives this
   bool releases_gradients = false;
   Bytes state_at_once;         // of the optimizer's, which is in host memory but for its steps; 0: it stays on the card
+  Bytes parameters_at_once;    // whose state is there at once: so many, or one that is larger
   bool splits_within = false;  // a batch, in the network's forward: what the network puts out stays whole
   bool chunks_loss = false;
   Bytes loss_chunk;           // of logits; a batch that has no more of them at once is not worked out in chunks

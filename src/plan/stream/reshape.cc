@@ -136,49 +136,101 @@ std::int64_t most_of_updates(const model::AllocationStream& stream, const std::v
   return most;
 }
 
-// Parameters take turns, whose state is brought over, updated and taken back: at first where it is made, and in the
-// steps after it once backward is through. What an update works in is there with the state of its turn.
-void take_turns(const model::AllocationStream& stream, std::int64_t at_once, std::vector<Life>& lives) {
-  std::vector<std::vector<std::size_t>> turns;
-  std::int64_t taken = 0;
-  model::StreamTime end = 0;
-  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+// What one parameter has of the optimizer's state, made one after the other.
+struct StateOfParameter {
+  std::vector<std::size_t> blocks;
+  std::int64_t parameter = 0, state = 0;  // bytes
+};
+
+std::vector<StateOfParameter> find_states(const model::AllocationStream& stream, const std::vector<Life>& lives) {
+  std::vector<std::size_t> states;  // all of the first step
+  model::StreamTime end = model::kStreamEnd;
+  for (std::size_t i = 0; i < stream.blocks.size() && stream.blocks[i].born < end; ++i) {
     const StreamBlock& block = stream.blocks[i];
-    const bool is_later = end > 0 && block.born > end;
-    if (is_later || block.stage != VF_STAGE_OPTIMIZER || block.owner != BlockOwner::kOptimizer) continue;
-    if (turns.empty()) {  // all of the first step
+    if (block.stage != VF_STAGE_OPTIMIZER || block.owner != BlockOwner::kOptimizer) continue;
+    if (states.empty()) {
       const auto next = std::ranges::find_if(stream.passes, [&](const auto& pass) { return pass.begin > block.born; });
-      end = next != stream.passes.end() ? next->begin : model::kStreamEnd - 1;
+      if (next != stream.passes.end()) end = next->begin;
     }
-    if (turns.empty() || taken + block.bytes > at_once) {
-      for (const std::size_t before : turns.empty() ? std::vector<std::size_t>() : turns.back()) {
-        lives[before].died = std::min(lives[before].died, at_event(block.born) - 1);
-      }
+    states.push_back(i);
+  }
+  if (states.empty()) return {};
+  const model::StreamTime begin = stream.blocks[states.front()].born;
+  const auto trained = static_cast<std::size_t>(std::ranges::count_if(stream.blocks, [&](const StreamBlock& block) {
+    return block.owner == BlockOwner::kGradients && block.born < begin && block.died > begin;
+  }));
+  const std::size_t of_each = trained > 0 && states.size() % trained == 0 ? states.size() / trained : 1;
+  std::vector<StateOfParameter> found;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    if (k % of_each == 0) found.emplace_back();
+    StateOfParameter& one = found.back();
+    const std::int64_t bytes = lives[states[k]].bytes;
+    one.blocks.push_back(states[k]);
+    one.parameter = std::max(one.parameter, bytes);  // besides moments as large as it there are counts of steps
+    one.state += bytes;
+  }
+  return found;
+}
+
+struct Turn {
+  std::vector<std::size_t> blocks;
+  std::int64_t state = 0;
+};
+
+// As python/vramfit/apply/offload_optimizer.py makes them: of whole parameters, whose bytes are counted.
+std::vector<Turn> find_turns(const model::AllocationStream& stream, const std::vector<Life>& lives,
+                             std::int64_t at_once) {
+  std::vector<Turn> turns;
+  std::int64_t taken = 0;
+  for (const StateOfParameter& one : find_states(stream, lives)) {
+    if (turns.empty() || taken + one.parameter > at_once) {
       turns.emplace_back();
       taken = 0;
     }
-    turns.back().push_back(i);
-    taken += block.bytes;
+    taken += one.parameter;
+    turns.back().state += one.state;
+    turns.back().blocks.insert(turns.back().blocks.end(), one.blocks.begin(), one.blocks.end());
   }
+  return turns;
+}
+
+// What updates work in follows the parameters of one turn.
+void shrink_work(const model::AllocationStream& stream, double share, std::vector<Life>& lives) {
+  for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+    const StreamBlock& block = stream.blocks[i];
+    const bool is_work = block.owner == BlockOwner::kTemporaries && block.stage == VF_STAGE_OPTIMIZER;
+    if (!is_work || block.phase != VF_PHASE_TRAIN || lives[i].died == kNeverFreed) continue;
+    const auto bytes = std::llround(static_cast<double>(lives[i].bytes) * share);
+    lives[i].bytes = std::max<std::int64_t>(bytes, model::kBlockUnit);
+  }
+}
+
+// Parameters take turns, whose state is brought over, updated and taken back: at first where it is made, and in the
+// steps after it once backward is through. What an update works in is there with the state of its turn.
+void take_turns(const model::AllocationStream& stream, const Reshaping& reshaping, std::vector<Life>& lives) {
+  const std::vector<Turn> turns = find_turns(stream, lives, reshaping.parameters_at_once);
   if (turns.empty()) return;
-  const StreamBlock& last = stream.blocks[turns.back().back()];
+  for (std::size_t k = 0; k + 1 < turns.size(); ++k) {
+    const PlayTime next = at_event(stream.blocks[turns[k + 1].blocks.front()].born);
+    for (const std::size_t i : turns[k].blocks) lives[i].died = std::min(lives[i].died, next - 1);
+  }
+  const StreamBlock& last = stream.blocks[turns.back().blocks.back()];
   const auto after = std::ranges::find_if(stream.blocks, [&](const StreamBlock& block) {
     return block.born > last.born && block.stage != VF_STAGE_OPTIMIZER;
   });
   const PlayTime step_end = after != stream.blocks.end() ? at_event(after->born) - 1 : kNeverFreed;
-  for (const std::size_t i : turns.back()) lives[i].died = std::min(lives[i].died, step_end);
+  for (const std::size_t i : turns.back().blocks) lives[i].died = std::min(lives[i].died, step_end);
+  const std::int64_t most = std::ranges::max_element(turns, {}, &Turn::state)->state;
+  shrink_work(stream, static_cast<double>(most) / static_cast<double>(reshaping.state_at_once), lives);
   const std::int64_t work = most_of_updates(stream, lives);
   for (const model::StreamPass& pass : stream.passes) {
     if (pass.begin < last.born || pass.end == 0) continue;
     PlayTime moment = at_event(pass.end - 1) + kAfterMicroBatches;
-    for (const std::vector<std::size_t>& turn : turns) {
-      std::int64_t taken_now = 0;
-      for (const std::size_t i : turn) {
-        lives.push_back({moment, moment + 1, lives[i].bytes, lives[i].phase});
-        taken_now += lives[i].bytes;
-      }
-      const double share = static_cast<double>(taken_now) / static_cast<double>(std::max(at_once, taken_now));
-      lives.push_back({moment, moment + 1, std::llround(share * static_cast<double>(work)), lives[turn.front()].phase});
+    for (const Turn& turn : turns) {
+      const std::uint8_t phase = lives[turn.blocks.front()].phase;
+      for (const std::size_t i : turn.blocks) lives.push_back({moment, moment + 1, lives[i].bytes, phase});
+      const double share = static_cast<double>(turn.state) / static_cast<double>(most);
+      lives.push_back({moment, moment + 1, std::llround(share * static_cast<double>(work)), phase});
       moment += 2;
     }
   }
@@ -287,6 +339,7 @@ Reshaping find_reshaping(const model::Job& job, const Forecast& forecast, const 
   reshaping.releases_gradients = forecast.releases_gradients && !begun.releases_gradients;
   if (forecast.state_at_once > begun.state_at_once) {  // its lives are changed, not its sizes
     reshaping.state_at_once = forecast.state_at_once.count();
+    reshaping.parameters_at_once = forecast.parameters_at_once.count();
     for (auto& stage : reshaping.shares[VF_PHASE_TRAIN]) stage[static_cast<std::size_t>(BlockOwner::kOptimizer)] = 1;
   }
   reshaping.later_weights = forecast.later_weights / begun.later_weights;
@@ -313,7 +366,7 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
                      bytes > 0 ? std::max<std::int64_t>(bytes, model::kBlockUnit) : 0, block.phase});
   }
   if (reshaping.releases_gradients) release_gradients_at_once(stream, lives);
-  if (reshaping.state_at_once > 0) take_turns(stream, reshaping.state_at_once, lives);
+  if (reshaping.state_at_once > 0) take_turns(stream, reshaping, lives);
   if (reshaping.drops_evaluation_graphs) {
     drop_graphs_of_evaluations(stream, reshaping.without_graph, reshaping.unknown_end, lives);
   }

@@ -62,9 +62,10 @@ struct Reshaping {
   const model::AllocationStream* without_graph = nullptr;
   int micro_batches = 1;  // whose gradients are added up, in a step
   bool releases_gradients = false;
-  std::int64_t state_at_once = 0;  // of the optimizer's state, which waits in host memory; 0: it stays
-  std::vector<bool> of_weights;    // by block: a copy of a weight, as large whatever the batch; empty: none is
-  double later_weights = 1;        // of weights that were there before the first step, from then on
+  std::int64_t state_at_once = 0;       // of the optimizer's state, which waits in host memory; 0: it stays
+  std::int64_t parameters_at_once = 0;  // whose state is there at once: so many bytes, or one that is larger
+  std::vector<bool> of_weights;         // by block: a copy of a weight, as large whatever the batch; empty: none is
+  double later_weights = 1;             // of weights that were there before the first step, from then on
 };
 
 // `begun`: of the run that the stream is of.

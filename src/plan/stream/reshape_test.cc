@@ -194,7 +194,7 @@ TEST(Reshape, state_that_waits_elsewhere_goes_with_the_step_that_made_it) {
   };
   Reshaping reshaping = nothing();
   EXPECT_EQ(find_end(reshaping), kNeverFreed);
-  reshaping.state_at_once = state.bytes;
+  reshaping.state_at_once = reshaping.parameters_at_once = state.bytes;
   EXPECT_EQ(find_end(reshaping), at_event(end + 20) - 1);
 }
 
@@ -209,7 +209,7 @@ TEST(Reshape, state_that_waits_elsewhere_comes_in_turns) {
   }
   stream.passes.push_back({first + 10, first + 11, first + 20});
   Reshaping reshaping = nothing();
-  reshaping.state_at_once = 20 * kMib;
+  reshaping.state_at_once = reshaping.parameters_at_once = 20 * kMib;
   const auto lives = reshape(stream, reshaping);
   EXPECT_EQ(lives[7].died, at_event(first + 2) - 1) << "two at once";
   EXPECT_EQ(lives[8].died, at_event(first + 2) - 1);
@@ -233,13 +233,38 @@ TEST(Reshape, what_an_update_works_in_is_there_with_the_state_of_its_turn) {
   stream.blocks.push_back(block);
   stream.passes.push_back({first + 10, first + 11, first + 20});
   Reshaping reshaping = nothing();
-  reshaping.state_at_once = 20 * kMib;
+  reshaping.state_at_once = reshaping.parameters_at_once = 20 * kMib;
   const auto lives = reshape(stream, reshaping);
   ASSERT_EQ(lives.size(), 14U);
   EXPECT_EQ(lives[11].bytes, 8 * kMib) << "of the largest turn, in the second step";
   EXPECT_EQ(lives[11].born, lives[10].born);
   EXPECT_EQ(lives[13].bytes, 4 * kMib) << "of half as much state";
   EXPECT_EQ(lives[13].born, lives[12].born);
+}
+
+// A turn ends before the parameter that it has no room for; what updates work in is of whole parameters, too.
+TEST(Reshape, state_that_waits_elsewhere_comes_by_whole_parameters) {
+  model::AllocationStream stream = example_stream();
+  const model::StreamTime first = stream.blocks.back().born + 10;
+  for (model::StreamBlock& block : stream.blocks) {
+    if (block.owner == BlockOwner::kGradients) block.died = model::kStreamEnd;
+  }
+  auto block = stream.blocks.back();
+  block.stage = VF_STAGE_OPTIMIZER, block.owner = BlockOwner::kOptimizer;
+  for (const model::StreamTime at : {0U, 1U, 2U, 3U}) {  // two moments of each of the two that have a gradient
+    block.born = first + at, block.bytes = (at < 2 ? 10 : 20) * kMib;
+    stream.blocks.push_back(block);
+  }
+  block.born = first + 4, block.died = first + 5, block.bytes = 8 * kMib, block.owner = BlockOwner::kTemporaries;
+  stream.blocks.push_back(block);
+  Reshaping reshaping = nothing();
+  reshaping.state_at_once = 50 * kMib;
+  reshaping.parameters_at_once = 25 * kMib;
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_EQ(lives[7].died, at_event(first + 2) - 1);
+  EXPECT_EQ(lives[8].died, at_event(first + 2) - 1) << "30 MiB of parameters are more than a turn takes";
+  EXPECT_EQ(lives[10].died, kNeverFreed) << "nothing comes after it";
+  EXPECT_EQ(lives[11].bytes, 8 * kMib * 40 / 50) << "of 40 MiB of state at once";
 }
 
 TEST(Reshape, the_weights_are_not_halved_again_of_a_run_that_had_them_in_half) {

@@ -62,6 +62,7 @@ class OffloadOptimizer final : public Technique {
     const bool is_other_known = forecast.releases_gradients && !forecast.step_measured_with.empty();
     if (is_measured(job, id()) && !is_other_known) forecast.step_measured_with = id();
     forecast.state_at_once = scaled(job.optimizer->state, share);
+    forecast.parameters_at_once = kAtOnce;
     for (model::StagePeak& moment : forecast.stage_peaks) {
       model::Holdings& holdings = moment.holdings;
       const bool is_step = moment.stage == model::stage::kOptimizer;
