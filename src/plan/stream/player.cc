@@ -129,6 +129,8 @@ std::optional<StreamPlayer::Reshaped> StreamPlayer::reshape_for(const Forecast& 
   reshaping.as_asked = as_asked && !spliced;
   if (reshaping.as_asked && !between) reshaping.asked = &asked_of(*stream);
   reshaping.without_graph = find_stream(job_, "no_grad_validation");
+  reshaping.own = own;
+  reshaping.offloaded = find_stream(job_, "offload_activations");
   if (begun.measured_with == "autocast")
     reshaping.of_weights = find_weight_copies(between ? *stream : as_played(*stream), *own);
   if (job_.precision.autocast)

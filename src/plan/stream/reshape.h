@@ -60,6 +60,10 @@ struct Reshaping {
   // A run whose evaluations kept no graph: it shows when a forward needs a block last. Null where there is none but
   // the stream itself.
   const model::AllocationStream* without_graph = nullptr;
+  // The job's own run and that with activations in host memory, which show how often each comes back, and for how long
+  // (returns.h). Null where there is none.
+  const model::AllocationStream* own = nullptr;
+  const model::AllocationStream* offloaded = nullptr;
   int micro_batches = 1;  // whose gradients are added up, in a step
   bool releases_gradients = false;
   std::int64_t state_at_once = 0;       // of the optimizer's state, which waits in host memory; 0: it stays

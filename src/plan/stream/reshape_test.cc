@@ -178,6 +178,17 @@ TEST(Reshape, what_the_root_makes_between_its_modules_is_offloaded_and_the_loss_
   EXPECT_EQ(lives[4].died, at_event(7));
 }
 
+TEST(Reshape, a_batch_that_only_the_graph_holds_is_away_behind_the_forward) {
+  model::AllocationStream stream = example_stream();
+  stream.blocks.insert(stream.blocks.begin() + 1,
+                       {0, 10, -1, 8 * kMib, VF_PHASE_TRAIN, VF_STAGE_INPUT, BlockOwner::kInputs});
+  Reshaping reshaping = nothing();
+  reshaping.offloads = true;
+  EXPECT_EQ(reshape(stream, reshaping)[1].died, at_event(4) + 1) << "with b, which ends the network's call";
+  stream.blocks[1].died = 12;
+  EXPECT_EQ(reshape(stream, reshaping)[1].died, at_event(12)) << "the script holds it";
+}
+
 TEST(Reshape, state_that_waits_elsewhere_goes_with_the_step_that_made_it) {
   model::AllocationStream stream = example_stream();
   const model::StreamTime end = stream.blocks.back().born;
