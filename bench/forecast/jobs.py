@@ -150,8 +150,8 @@ class Lines:
         return bool(self.about) and self.about["is_sound"]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--python", required=True)
+def add_options(parser: argparse.ArgumentParser, needs_python: bool = True) -> None:
+    parser.add_argument("--python", required=needs_python)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev")
     parser.add_argument(
         "--public", type=Path, help="where the repositories were cloned; without it, synthetic jobs alone"

@@ -29,3 +29,20 @@ def write(path: Path, cases: list[dict[str, Any]]) -> None:
                     case["proven"]["device"],
                 ]
             )
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The cases, in the form of the tool's lines."""
+    with path.open() as file:
+        return [
+            {
+                "card": row["card"],
+                "job": row["job"],
+                "plan": row["plan"],
+                "techniques": row["techniques"].split("+"),
+                "added": {"uses": int(row["added"])},
+                "played": {"uses": int(row["played"])},
+                "proven": {"device": int(row["proven"])},
+            }
+            for row in csv.DictReader(file)
+        ]

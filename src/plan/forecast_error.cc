@@ -17,7 +17,7 @@ constexpr std::array<KeptError, kWaysToForecast> kKeptErrors = {{
     {MadeBy::kOwnRun, "own_run", 0.01},
     {MadeBy::kPlayed, "played", 0.02},
     {MadeBy::kCombined, "combined", 0.04},
-    {MadeBy::kCombinedRuns, "combined_runs", 0.07},
+    {MadeBy::kCombinedRuns, "combined_runs", 0.06},
     {MadeBy::kUnmeasuredLives, "unmeasured_lives", 0.1},
     {MadeBy::kUnmeasuredSizes, "unmeasured_sizes", 0.39},
 }};

@@ -177,7 +177,7 @@ struct Turn {
   std::int64_t state = 0;
 };
 
-// As python/vramfit/apply/offload_optimizer.py makes them: of whole parameters, whose bytes are counted.
+// They are of whole parameters, whose bytes are counted, as python/vramfit/apply/offload_optimizer.py does.
 std::vector<Turn> find_turns(const model::AllocationStream& stream, const std::vector<Life>& lives,
                              std::int64_t at_once) {
   std::vector<Turn> turns;

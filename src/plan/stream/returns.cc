@@ -21,7 +21,7 @@ using model::StreamTime;
 
 // Two lists of more pairs than that are not compared.
 constexpr std::size_t kMostTried = std::size_t{1} << 22;
-// Of the births in a backward, those that must have their like in the other run's.
+// The share of a backward's births that must have their like in the other run's.
 constexpr double kLeastPaired = 0.5;
 
 using Places = std::vector<std::size_t>;  // of blocks in a stream
@@ -32,7 +32,7 @@ bool is_alike(std::int64_t one, std::int64_t other) {
   return std::abs(one - other) <= slack;
 }
 
-// As large, or of as many numbers in half of the bytes.
+// Blocks of as many numbers may be of half the bytes.
 bool is_alike_in_half(std::int64_t one, std::int64_t other) { return is_alike(one, other) || is_alike(one, 2 * other); }
 
 // The longest common subsequence, by their places in the two lists. An operator is given its copies before it makes its

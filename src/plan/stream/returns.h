@@ -31,8 +31,8 @@ struct ReturnedCopy {
   PlayTime born = 0, died = 0;
 };
 
-// Of `stream`, which may be that of another change or the job's own, in its pass of this number. Learnt from what
-// `offloaded` has more than `own` in its backward; empty where the streams have too little in common.
+// The copies of `stream`, which may be that of another change or the job's own, in its pass of this number, learnt from
+// what `offloaded` has more than `own` in its backward; empty where the streams have too little in common.
 std::vector<ReturnedCopy> find_returns(const model::AllocationStream& stream, const model::AllocationStream& own,
                                        const model::AllocationStream& offloaded, std::size_t number);
 
