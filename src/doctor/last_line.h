@@ -10,7 +10,8 @@
 namespace vramfit::doctor {
 
 // The last line that has letters, if it is strange: another shape than any line before it, no ordinary end, and words
-// of another language, words of failures, or one word alone. None: it is as the log goes on, or ends.
+// of another language, words of failures, one word alone, or words that no figure, label or announcement explains.
+// None: it is as the log goes on, or ends.
 std::optional<model::SourceLine> find_strange_last_line(const model::TextFile& file);
 
 }  // namespace vramfit::doctor

@@ -64,6 +64,10 @@ UNKNOWN = {
     ),
     "a_last_line_in_another_language": "step 1 loss 0.5\nstep 2 loss 0.4\nLỗi: GPU hết bộ nhớ\n",
     "a_last_line_of_a_driver": "step 1 loss 0.5\nstep 2 loss 0.4\nNVRM: RmInitAdapter failed! (0x24:0x51:1524)\n",
+    "a_last_line_of_plain_words": "step 1 loss 0.5\nstep 2 loss 0.4\nand then the screen went black\n",
+    "a_last_line_of_plain_words_by_logging": (
+        "2026-11-21 10:01:05 INFO step 1 loss 0.5\n2026-11-21 10:02:05 INFO the other worker is not there any longer\n"
+    ),
     "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
 }
 
