@@ -19,7 +19,7 @@ struct GuardRules {
   bool programs_by_any_name = false;
 };
 
-// Of a server that other machines reach: by its numbers, and by the name that this machine gives itself.
+// A server that other machines reach is asked for by its numbers, and by the name that this machine gives itself.
 GuardRules rules_for_others();
 
 // The refusal, or nothing. The Host must, unless the rules take more, be a loopback address or "localhost", with any

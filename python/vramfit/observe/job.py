@@ -30,6 +30,7 @@ class _State:
         self.first_optimizer: int | None = None  # id of the one that stepped first
         self.first_parameter = 0  # id of the first that it works on
         self.successor: int | None = None  # of the same parameters, and stepped last
+        self.optimizers_at_step = 0  # how many had been made when one of its parameters stepped last
         self.counted: tuple[int, int, int, int] | None = None  # the batch of an evaluation that was counted last
         self.meter: _Meter | None = None
         self.measured: dict[int, int] = {}  # id of a root -> training forwards measured
@@ -336,10 +337,13 @@ def _first_optimizer(optimizer: Any) -> bool:
     if _state.first_optimizer is None:
         _state.first_optimizer, _state.first_parameter = id(optimizer), _parameter_of(optimizer)
     if _state.first_optimizer == id(optimizer):
-        _state.successor = None
+        _state.successor, _state.optimizers_at_step = None, position.optimizers
     elif _parameter_of(optimizer) == _state.first_parameter:
-        # Two that step in turns are one job's; one that steps twice in a row has taken over.
-        if _state.successor == id(optimizer):
+        # Two that step in turns are one job's; one that was made since the last step, or steps twice in a row, has taken
+        # over.
+        is_made_anew = position.optimizers > _state.optimizers_at_step
+        _state.optimizers_at_step = position.optimizers
+        if is_made_anew or _state.successor == id(optimizer):
             _state.first_optimizer, _state.successor = id(optimizer), None
         else:
             _state.successor = id(optimizer)

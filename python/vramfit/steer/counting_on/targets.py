@@ -189,9 +189,8 @@ def _closed(test: ast.expr, names: Names, is_counter: IsCounter) -> Callable[[in
 
 def _made(test: ast.expr) -> Callable[[int], bool]:
     """A function of the counter, compiled once: it is asked for as many values as a loop has left."""
-    arguments = ast.arguments([], [ast.arg(_COUNTER)], None, [], [], None, [])
-    tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, ast.UnaryOp(ast.Not(), test))))
-    is_false: Callable[[int], bool] = eval(compile(tree, "<test>", "eval"), {"__builtins__": {}, **_ARITHMETIC})
+    text = f"lambda {_COUNTER}: not ({ast.unparse(test)})"
+    is_false: Callable[[int], bool] = eval(compile(text, "<test>", "eval"), {"__builtins__": {}, **_ARITHMETIC})
     return lambda value: not is_false(value)
 
 
