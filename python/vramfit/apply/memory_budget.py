@@ -55,10 +55,10 @@ class MemoryBudget:
 
     def before_backward(self, tensors: Any) -> None:
         if not self._trains and compiling.is_used():
-            self._trains = _is_compiled(tensors if isinstance(tensors, (list, tuple)) else [tensors])
+            self._trains = _is_compiled(list(tensors) if isinstance(tensors, (list, tuple)) else [tensors])
 
     def gradients_returned(self, _inputs: Any, _gradients: Any) -> None:
-        """Of a graph that nobody shows; a penalty's as well, beside a loss that is looked at."""
+        """Their graph is seen by nobody. A penalty's come beside a loss that is looked at."""
         self._are_returned = True
 
     def at_step(self, _optimizer: Any) -> None:
