@@ -339,8 +339,8 @@ def _first_optimizer(optimizer: Any) -> bool:
     if _state.first_optimizer == id(optimizer):
         _state.successor, _state.optimizers_at_step = None, position.optimizers
     elif _parameter_of(optimizer) == _state.first_parameter:
-        # Two that step in turns are one job's; one that was made since the last step, or steps twice in a row, has taken
-        # over.
+        # Two that step in turns are one job's. One that was made since the last step, or steps twice in a row, has
+        # taken over.
         is_made_anew = position.optimizers > _state.optimizers_at_step
         _state.optimizers_at_step = position.optimizers
         if is_made_anew or _state.successor == id(optimizer):
