@@ -15,7 +15,6 @@ from itertools import chain
 from typing import Any
 
 from vramfit import apply
-from vramfit.apply import output_trees
 from vramfit.apply.forward_state import ForwardState
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
@@ -71,6 +70,8 @@ class _Calls:
     """
 
     def __init__(self, forward: Any, args: Any, kwargs: Any) -> None:
+        from vramfit.apply import output_trees  # which imports torch
+
         self.forward = forward
         self.given: tuple[Any, Any] | None = (args, kwargs)
         leaves, self.shape = output_trees.leaves_of((args, kwargs))
