@@ -91,7 +91,7 @@ def constant_of(root: Path, file: str, name: str) -> Any:
     ("places", "value"),
     [
         ({f"{TECHNIQUES}/offload_optimizer.cc": "kAtOnce"}, plans.OffloadOptimizer.at_once),
-        ({"src/plan/stream/offloads.cc": "kLeastOffloaded"}, plans.OffloadActivations.at_least),
+        ({"src/plan/stream/returns.h": "kLeastOffloaded"}, plans.OffloadActivations.at_least),
         ({f"{APPLY}/chunked_loss.py": "_CHUNK_BYTES", f"{TECHNIQUES}/chunked_loss.cc": "kChunk"}, 32 * MIB),
         (
             {f"{APPLY}/chunked_loss.py": "_LINEAR_CHUNK_BYTES", f"{TECHNIQUES}/chunked_loss.cc": "kChunkWithLayer"},
