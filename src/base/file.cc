@@ -79,10 +79,6 @@ bool has_writer(const FileDescriptor& pipe) {
   return ::poll(&waiting, 1, kPipePatienceMs) > 0 && (waiting.revents & POLLIN) != 0;
 }
 
-}  // namespace
-
-namespace {
-
 // The bytes up to `most`; with one more it is too long, or cut there.
 Result<std::string> read_up_to(const fs::path& path, std::size_t most, bool cuts) {
   const auto opened = open_without_waiting(path, O_RDONLY, "cannot open the file");

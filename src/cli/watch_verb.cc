@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/letters.h"
 #include "cli/json_output.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -193,17 +192,7 @@ bool wants_colour(const WatchWords& words) {
   return !words.no_color && (refused == nullptr || *refused == '\0') && !is_dumb;
 }
 
-// The locale's own word, as LC_ALL, LC_CTYPE and LANG give it.
-bool wants_unicode(const WatchWords& words) {
-  if (words.no_unicode) return false;
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string text = base::lowered(value);
-    return text.find("utf-8") != std::string::npos || text.find("utf8") != std::string::npos;
-  }
-  return false;
-}
+bool wants_unicode(const WatchWords& words) { return !words.no_unicode && shows_utf8(); }
 
 tui::WatchState build_state(const WatchWords& words) {
   tui::WatchState state{.tree = words.tree, .filter = words.filter, .cards = words.cards};
