@@ -148,10 +148,10 @@ def _turns(test: ast.expr, names: Names, is_counter: IsCounter, so_far: range, a
         return _turns_of_keys(*looked_up, names, is_counter, so_far, ahead)
     closed = _closed(test, names, is_counter)
     if closed is not None:
-        now = closed(so_far[-1] if so_far else ahead[0])
-        if any(closed(value) != now for value in so_far[-_MAX_TRIES:]):
+        now = closed.at(so_far[-1] if so_far else ahead[0])
+        if closed.first(so_far[-_MAX_TRIES:], not now) is not None:
             return set()
-        turn = next((value for value in ahead[:_MAX_TRIES] if closed(value) != now), None)
+        turn = closed.first(ahead[:_MAX_TRIES], not now)
         if turn is not None:
             return {turn}
     if not isinstance(test, ast.BoolOp):
@@ -176,7 +176,26 @@ def _turns_of_keys(
     return _turns(ast.fix_missing_locations(test), names, is_counter, so_far, ahead)
 
 
-def _closed(test: ast.expr, names: Names, is_counter: IsCounter) -> Callable[[int], bool] | None:
+class _Closed:
+    """A test of the counter and of numbers alone. The search is compiled too: a loop may have 200,000 rounds left."""
+
+    def __init__(self, test: ast.expr) -> None:
+        self._text = ast.unparse(test)
+        self._first: dict[bool, Callable[[range], int | None]] = {}
+
+    def at(self, value: int) -> bool:
+        return self.first(range(value, value + 1), True) is not None
+
+    def first(self, values: range, outcome: bool) -> int | None:
+        """The first of `values` for which the test comes out as `outcome`."""
+        if outcome not in self._first:
+            text = f"({self._text})" if outcome else f"not ({self._text})"
+            search = f"lambda values: next(({_COUNTER} for {_COUNTER} in values if {text}), None)"
+            self._first[outcome] = eval(search, {"__builtins__": {}, "next": next, **_ARITHMETIC})
+        return self._first[outcome](values)
+
+
+def _closed(test: ast.expr, names: Names, is_counter: IsCounter) -> _Closed | None:
     """The test as a function of the counter alone; None where it can't be made one, or does not read it."""
     rewriter = _Rewriter(names, is_counter)
     tree = rewriter.visit(ast.parse(ast.unparse(test), mode="eval"))
@@ -184,14 +203,7 @@ def _closed(test: ast.expr, names: Names, is_counter: IsCounter) -> Callable[[in
         return None
     if any(isinstance(node, ast.Name) and node.id not in _KNOWN for node in ast.walk(tree)):
         return None
-    return _made(tree.body)
-
-
-def _made(test: ast.expr) -> Callable[[int], bool]:
-    """A function of the counter, compiled once: it is asked for as many values as a loop has left."""
-    text = f"lambda {_COUNTER}: not ({ast.unparse(test)})"
-    is_false: Callable[[int], bool] = eval(compile(text, "<test>", "eval"), {"__builtins__": {}, **_ARITHMETIC})
-    return lambda value: not is_false(value)
+    return _Closed(tree.body)
 
 
 class _Rewriter(ast.NodeTransformer):
