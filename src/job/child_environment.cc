@@ -33,13 +33,14 @@ void put_values(base::Environment& environment, const RunRequest& request) {
 }
 
 // How long everything is run, and whether the script's lines are watched. In trials, which end as soon as they can,
-// they are not.
+// they are not; where a loop is counted on, they tell whether an error comes of that.
 void put_reach(base::Environment& environment, const RunRequest& request) {
   environment.erase("VRAMFIT_RUN_ON");
   environment.erase("VRAMFIT_COVERAGE");
   if (const std::string span = to_variable(span_of(request)); !span.empty()) environment["VRAMFIT_RUN_ON"] = span;
   const bool is_trial = request.steps == asked::kStepsQuick && request.plan;
-  if (!request.real && request.steps != asked::kStepsAll && !is_trial) environment["VRAMFIT_COVERAGE"] = "1";
+  if (request.real || request.steps == asked::kStepsAll || is_trial) return;
+  environment["VRAMFIT_COVERAGE"] = request.tells_lines ? asked::kCoverageTold : asked::kCoverageSeen;
 }
 
 }  // namespace

@@ -52,6 +52,16 @@ TEST(ChildEnvironment, obstacles_are_looked_for_where_no_plan_is_applied) {
   EXPECT_FALSE(child_environment({}, kInstallation, request, {"", "/run", 13, {}}).contains("VRAMFIT_OBSTACLES"));
 }
 
+TEST(ChildEnvironment, lines_are_told_of_what_somebody_reads) {
+  RunRequest request;
+  EXPECT_EQ(child_environment({}, kInstallation, request, {}).at("VRAMFIT_COVERAGE"), "1");
+  request.tells_lines = false;
+  EXPECT_EQ(child_environment({}, kInstallation, request, {}).at("VRAMFIT_COVERAGE"), "seen");
+  request.steps = model::asked::kStepsQuick;
+  request.plan = "plan.json";
+  EXPECT_FALSE(child_environment({{"VRAMFIT_COVERAGE", "1"}}, kInstallation, request, {}).contains("VRAMFIT_COVERAGE"));
+}
+
 TEST(ChildEnvironment, a_comparison_says_in_full_what_it_wants_to_see) {
   RunRequest request;
   EXPECT_FALSE(child_environment({{"VRAMFIT_VERIFY", "{}"}}, kInstallation, request, {}).contains("VRAMFIT_VERIFY"));

@@ -85,8 +85,9 @@ struct RunRequest {
   std::vector<std::string> command;                   // {"python", "train.py", ...}: what stood after --
   std::string steps{model::asked::kStepsAuto};        // auto, all, or a number of batches a pass
   Span span;                                          // --within
-  bool span_alone = false;                            // no second, short run after it: whoever asks makes one himself
-  bool settles_borderline = true;                     // with a second run; else whoever asks knows it from another
+  bool tells_lines = true;         // which lines the script ran, and which it did not come to: for who reads the result
+  bool span_alone = false;         // no second, short run after it: whoever asks makes one himself
+  bool settles_borderline = true;  // with a second run; else whoever asks knows it from another
   RetryOptions retry;
   std::optional<OutputSeen> already_printed;  // by a run that this one repeats: it is not shown twice
   std::optional<std::filesystem::path> plan;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from counting_job import opened, run
 from hooked_job import Job
 
@@ -51,7 +52,8 @@ def test_an_error_that_no_number_causes_is_the_scripts_own(job: Job) -> None:
     assert "name 'schedule' is not defined" in finished.stderr
 
 
-def test_a_name_that_was_to_be_bound_in_what_was_left_out_is_no_error_of_its_own(job: Job) -> None:
+@pytest.mark.parametrize("lines", ["1", "seen"])
+def test_a_name_that_was_to_be_bound_in_what_was_left_out_is_no_error_of_its_own(job: Job, lines: str) -> None:
     finished = run(
         job,
         """
@@ -61,10 +63,13 @@ def test_a_name_that_was_to_be_bound_in_what_was_left_out_is_no_error_of_its_own
         if math.sqrt(step) == 50.0: best = step
         if step == 4000: print(best)
     """,
-        VRAMFIT_COVERAGE="1",
+        VRAMFIT_COVERAGE=lines,
     )
     assert finished.exit_code == 0
     assert any("NameError" in text for text in opened(finished))
+    assert bool(finished.of_kind("coverage")) == (lines == "1"), (
+        "lines are watched, and told where somebody reads of them"
+    )
 
 
 def test_lines_after_an_error_that_ended_a_counted_run_are_unreached(job: Job) -> None:

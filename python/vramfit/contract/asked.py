@@ -12,6 +12,7 @@ from vramfit.contract.fields import Record
 # Words that variables of a job may have.
 STEPS_AUTO, STEPS_QUICK, STEPS_ALL = "auto", "quick", "all"  # VRAMFIT_STEPS; else a number
 VALUES_ZEROS, VALUES_TRACKED, VALUES_CPU = "zeros", "tracked", "cpu"  # VRAMFIT_VALUES
+COVERAGE_TOLD, COVERAGE_SEEN = "1", "seen"  # VRAMFIT_COVERAGE
 EVALUATION_CUT, EVALUATION_WHOLE = "cut", "whole"  # VRAMFIT_EVALUATION
 ON_OOM_REPORT, ON_OOM_DOCTOR = "report", "doctor"  # VRAMFIT_ON_OOM
 

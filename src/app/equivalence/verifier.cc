@@ -142,6 +142,7 @@ double Verifier::left() const { return std::max(0.0, seconds_ - base::seconds_be
 job::RunRequest Verifier::request_of(const job::FirstSteps& first, double seconds) const {
   job::RunRequest request = request_;
   request.first_steps = first;
+  request.tells_lines = false;
   if (std::isfinite(seconds)) (request.patient_seconds ? request.patient_seconds : request.whole_seconds) = seconds;
   return request;
 }

@@ -58,6 +58,7 @@ RunProver& BestPlanCheck::confirmer() {
   request.steps = "auto";
   request.span = fit_.span.of_answer();
   request.span_alone = fit_.trials_coast();
+  request.tells_lines = false;
   request.patch = true;
   const std::filesystem::path own = folder_ / "confirmed";  // its plans' files, beside those of trials
   std::error_code failed;                                   // shows when a plan is written there

@@ -64,7 +64,12 @@ class _Place:
 def is_wanted() -> bool:
     """Not where nothing is left out, nor in trials."""
     is_cut = os.environ.get("VRAMFIT_STEPS") != asked.STEPS_ALL and os.environ.get("VRAMFIT_REAL") != "1"
-    return os.environ.get("VRAMFIT_COVERAGE") == "1" and bool(os.environ.get("VRAMFIT_RUN_DIR")) and is_cut
+    is_asked = _asked() in (asked.COVERAGE_TOLD, asked.COVERAGE_SEEN)
+    return is_asked and bool(os.environ.get("VRAMFIT_RUN_DIR")) and is_cut
+
+
+def _asked() -> str:
+    return os.environ.get("VRAMFIT_COVERAGE", "")
 
 
 def begin() -> None:
@@ -77,9 +82,9 @@ def begin() -> None:
 @notes.guarded("coverage")
 def tell(stack: Stack | None) -> None:
     """Once: where a run is ended early (`stack`), or when the script has ended (None)."""
-    was_cut = notes.was_cut()
-    if _state.is_noted or not _state.is_main or not lines.seen.executed:
+    if _asked() != asked.COVERAGE_TOLD or _state.is_noted or not _state.is_main or not lines.seen.executed:
         return
+    was_cut = notes.was_cut()
     _state.is_noted = True
     known = lines.is_known()
     lines.add_children()
