@@ -315,10 +315,11 @@ def _address(tensor: Any) -> int:
 def _watch_of_writes(addresses: set[int]) -> Any:
     """A context in which the memory that operators write to in place is noted."""
     from vramfit.values.memory import written_by
+    from vramfit.values.operator_facts import facts_of
 
     class Watch(of_torch.dispatch_mode.get()):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            addresses.update(map(_address, written_by(func, args, kwargs or {})))
+            addresses.update(map(_address, written_by(facts_of(func), args, kwargs or {})))
             return func(*args, **(kwargs or {}))
 
     return Watch()

@@ -7,8 +7,11 @@ from typing import Any
 
 import torch
 
+from vramfit import values
 from vramfit.base import process
+from vramfit.contract import asked
 from vramfit.private import torch as of_torch
+from vramfit.values.operator_facts import OperatorFacts
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
@@ -24,11 +27,20 @@ def over_same_bytes(tensor: torch.Tensor) -> torch.Tensor:
     """
     if tensor.numel() == 0 or (address := tensor.data_ptr()) == 0:
         return torch.empty(tensor.shape, dtype=tensor.dtype)
-    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    seen = _elements(address, last + 1, tensor.dtype).as_strided(tensor.shape, tensor.stride())
+    shape, strides = tensor.shape, tensor.stride()
+    last = sum((size - 1) * stride for size, stride in zip(shape, strides))
+    seen = _elements(address, last + 1, tensor.dtype).as_strided(shape, strides)
     if tensor.is_conj():
         seen = seen.conj()
     return of_torch.negative_view(seen) if tensor.is_neg() else seen
+
+
+def contents(tensor: torch.Tensor) -> torch.Tensor:
+    """The values of a tensor on the host: where they are computed, the very bytes, and without an operator."""
+    is_seen = (
+        tensor.is_cuda and values.policy() == asked.VALUES_CPU and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+    )
+    return over_same_bytes(tensor) if is_seen and is_plain(tensor) else tensor.cpu()
 
 
 @process.cached(4096)  # the allocator gives the same blocks again and again
@@ -37,12 +49,12 @@ def _elements(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
     return torch.frombuffer(raw, dtype=torch.uint8).view(dtype)
 
 
-def written_by(operator: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
+def written_by(facts: OperatorFacts, args: Any, kwargs: Any) -> list[torch.Tensor]:
     """The tensors that an operator writes in place, as its schema has it."""
     found: list[torch.Tensor] = []
-    for position, argument in enumerate(of_torch.arguments_of(operator)):
-        if not argument.is_written:
-            continue
-        value = args[position] if position < len(args) else kwargs.get(argument.name)
-        found.extend(leaf for leaf in of_torch.flatten_tree(value)[0] if isinstance(leaf, torch.Tensor))
+    for position, name in facts.writes:
+        value = args[position] if position < len(args) else kwargs.get(name)
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, torch.Tensor):
+                found.append(one)
     return found

@@ -17,15 +17,16 @@ from vramfit.private.names import need
 from vramfit.private.operators import full_names, names_of
 from vramfit.values import checks, randomness, sparse_rows
 from vramfit.values.kernels import KERNELS
+from vramfit.values.leaves import flatten, unflatten
 from vramfit.values.memory import is_plain, over_same_bytes, written_by
+from vramfit.values.operator_facts import OperatorFacts, facts_of
 
 need(of_torch.overload, *of_torch.SCHEMA, of_torch.dispatch_mode)
-need(of_torch.flatten_tree, of_torch.unflatten_tree, of_torch.map_tree)
+need(of_torch.map_tree)
 
 
 Operator = of_torch.overload.get()
 TorchDispatchMode = of_torch.dispatch_mode.get()
-tree_flatten, tree_unflatten = of_torch.flatten_tree.get(), of_torch.unflatten_tree.get()
 tree_map = of_torch.map_tree.get()
 
 # Operators that only make, name or resize memory: no value to compute.
@@ -57,16 +58,16 @@ class CpuValues(TorchDispatchMode):
 
     def __torch_dispatch__(self, operator: Operator, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if any(kind not in (Tensor, torch.nn.Parameter) for kind in types):
+        if types and any(kind not in (Tensor, torch.nn.Parameter) for kind in types):
             return NotImplemented  # a tensor subclass (DTensor, fake) first takes its operator apart
-        if composite.is_composite(operator):
+        facts = facts_of(operator)
+        if facts.is_composite:
             return composite.take_apart(self, operator, args, kwargs)
-        leaves = tree_flatten((args, kwargs))[0]
-        name = of_torch.name_of(operator)
-        if not _is_on_card(leaves) or of_torch.is_view(operator) or name in _NO_VALUES:
+        name = facts.name
+        if facts.is_view or name in _NO_VALUES or not _is_on_card(leaves := flatten((args, kwargs))[0]):
             return operator(*args, **kwargs)
         if not all(is_plain(leaf) for leaf in leaves if isinstance(leaf, Tensor)):
-            result = sparse_rows.run(operator, args, kwargs, self.put)
+            result = sparse_rows.run(facts, args, kwargs, self.put)
             if result is not NotImplemented:
                 return result
             _say_inexact(name, "sparse or quantised tensors")
@@ -76,21 +77,21 @@ class CpuValues(TorchDispatchMode):
         if name in _INDEXED and any(_is_mask(index) for index in args[1]) and not _is_fill(name, args):
             return self.__index_by_position(operator, args, kwargs)
         if _is_over_lists(name, args):
-            return self.__run_by_entries(operator, name, args, kwargs)
-        return Twice(operator, name, args, kwargs, self.put).run()
+            return self.__run_by_entries(facts, args, kwargs)
+        return Twice(facts, args, kwargs, self.put).run()
 
-    def __run_by_entries(self, operator: Operator, name: str, args: Any, kwargs: Any) -> Any:
+    def __run_by_entries(self, facts: OperatorFacts, args: Any, kwargs: Any) -> Any:
         """What an optimizer does to all of its tensors at once, on the CPU one after the other: each stays in the
         processor's caches, where all weights would be gigabytes of new memory in every operator. What is written in
         place comes before the card's own run, which may copy real bytes, but the same."""
-        entries = [entry_of(operator, args, kwargs, number, len(args[0])) for number in range(len(args[0]))]
-        is_in_place = not of_torch.returns_something(operator)
+        operator, is_in_place = facts.overload, not facts.returns
+        entries = [entry_of(facts, args, kwargs, number, len(args[0])) for number in range(len(args[0]))]
         result = None if is_in_place else operator(*args, **kwargs)
         for number, (own, named) in enumerate(entries):
-            twice = Twice(operator, name, own, named, self.put)
+            twice = Twice(facts, own, named, self.put)
             values = twice.try_on_host()
             if not twice.ran:
-                _say_inexact(name, "the CPU has no such operator over lists")
+                _say_inexact(facts.name, "the CPU has no such operator over lists")
                 break
             twice.bring_together(None if is_in_place else [result[number]], values)
         return operator(*args, **kwargs) if is_in_place else result
@@ -124,16 +125,15 @@ class CpuValues(TorchDispatchMode):
 class Twice:
     """One operator: its CPU run over the same bytes, its run on the card, and the values brought together."""
 
-    def __init__(
-        self, operator: Operator, name: str, args: Any, kwargs: Any, put: Callable[[Tensor, Tensor], None]
-    ) -> None:
-        self.operator, self.name, self.put, self.ran = operator, name, put, False
-        self.leaves, self.shape = tree_flatten((args, kwargs))
+    def __init__(self, facts: OperatorFacts, args: Any, kwargs: Any, put: Callable[[Tensor, Tensor], None]) -> None:
+        self.facts, self.put, self.ran = facts, put, False
+        self.operator, self.name = facts.overload, facts.name
+        self.leaves, self.shape = flatten((args, kwargs))
         # A tensor that the operator writes is cloned for the CPU: on the card the operator may move real bytes there.
-        self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in written_by(operator, args, kwargs)}
+        self.written: dict[int, Tensor] = {id(t): _host(t).clone() for t in written_by(facts, args, kwargs)}
 
     def run(self) -> Any:
-        args, kwargs = tree_unflatten(self.leaves, self.shape)
+        args, kwargs = unflatten(self.leaves, self.shape)
         try:
             values = self._run_on_host()
         except Exception as error:
@@ -160,7 +160,7 @@ class Twice:
 
     def _run_on_host(self) -> Any:
         kernel = KERNELS.get(self.name, self.operator)
-        generator = self._generator() if randomness.is_random(self.operator) else None
+        generator = self._generator() if self.facts.is_random else None
         seed = None if generator is None else randomness.drawn_seed(generator)
         with randomness.seeded(seed) if seed is not None else contextlib.nullcontext():
             try:
@@ -172,13 +172,14 @@ class Twice:
             return self._call(kernel, self._on_host_in_float)
 
     def _call(self, kernel: Any, convert: Any) -> Any:
-        args, kwargs = tree_unflatten([convert(leaf) for leaf in self.leaves], self.shape)
+        args, kwargs = unflatten([convert(leaf) for leaf in self.leaves], self.shape)
         kwargs.pop("pin_memory", None)
         return kernel(*args, **kwargs)
 
     def _on_host(self, leaf: Any) -> Any:
         if isinstance(leaf, Tensor):
-            return self.written.get(id(leaf), None) if id(leaf) in self.written else _host(leaf)
+            written = self.written.get(id(leaf))
+            return _host(leaf) if written is None else written
         if isinstance(leaf, torch.device):
             return torch.device("cpu")
         return None if isinstance(leaf, torch.Generator) else leaf
@@ -210,8 +211,8 @@ class Twice:
 
     def _join(self, result: Any, values: Any) -> Any:
         """`result` with the values of `values`; outputs that are plain numbers are the CPU's."""
-        outputs, shape = tree_flatten(result)
-        expected = tree_flatten(values)[0]
+        outputs, shape = flatten(result)
+        expected = flatten(values)[0]
         if len(outputs) != len(expected):
             _say_inexact(self.name, "another number of outputs on the CPU")
             return result
@@ -221,7 +222,7 @@ class Twice:
             if isinstance(output, Tensor) and isinstance(value, Tensor) and id(output) not in inputs:
                 self._fill(output, value)
             joined.append(value if isinstance(output, (bool, int, float)) and value is not None else output)
-        return tree_unflatten(joined, shape)
+        return unflatten(joined, shape)
 
     def _fill(self, output: Tensor, value: Tensor) -> None:
         if sparse_rows.is_rows(output) and sparse_rows.is_rows(value):
@@ -241,14 +242,14 @@ def _is_over_lists(name: str, args: Any) -> bool:
     return is_list and is_each and "copy" not in name
 
 
-def entry_of(operator: Operator, args: Any, kwargs: Any, number: int, of: int) -> tuple[tuple[Any, ...], Any]:
+def entry_of(facts: OperatorFacts, args: Any, kwargs: Any, number: int, of: int) -> tuple[tuple[Any, ...], Any]:
     """The arguments of an operator over lists of `of` tensors for one of them. A tensor of `scalars` is a list too."""
 
     def one(name: str, value: Any) -> Any:
         is_list = isinstance(value, (list, tuple)) and len(value) == of
         return value[number : number + 1] if is_list or name == "scalars" and isinstance(value, Tensor) else value
 
-    names = [argument.name for argument in of_torch.arguments_of(operator)]
+    names = (argument.name for argument in facts.arguments)
     return tuple(one(name, value) for name, value in zip(names, args)), {n: one(n, v) for n, v in kwargs.items()}
 
 

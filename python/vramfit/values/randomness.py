@@ -19,7 +19,7 @@ _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: spreads consecutive offsets
 
 
 def is_random(operator: Any) -> bool:
-    return torch.Tag.nondeterministic_seeded in operator.tags
+    return torch.Tag.nondeterministic_seeded in getattr(operator, "tags", ())
 
 
 def drawn_seed(generator: torch.Generator) -> int:

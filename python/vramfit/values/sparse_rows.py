@@ -17,6 +17,7 @@ from torch import Tensor
 from vramfit.contract import asked
 from vramfit.private import torch as of_torch
 from vramfit.values.memory import is_plain, over_same_bytes, written_by
+from vramfit.values.operator_facts import OperatorFacts
 from vramfit.values.standing_in import keep_scriptable
 
 Put = Callable[[Tensor, Tensor], None]
@@ -31,14 +32,14 @@ def made_of(places: Tensor, entries: Tensor, shape: Any, is_joined: bool) -> Ten
     return torch.sparse_coo_tensor(places, entries, shape, check_invariants=False, is_coalesced=is_joined)
 
 
-def run(operator: Any, args: Any, kwargs: Any, put: Put) -> Any:
+def run(facts: OperatorFacts, args: Any, kwargs: Any, put: Put) -> Any:
     """Works it out on the host from what the tensors hold, and brings results and what it wrote to the card.
     NotImplemented where a tensor is of another kind (CSR, quantised), or the host has no such operator."""
     leaves, shape = of_torch.flatten_tree((args, kwargs))
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     if not all(is_plain(each) or is_rows(each) for each in tensors):
         return NotImplemented
-    written = written_by(operator, args, kwargs)
+    written = written_by(facts, args, kwargs)
     hosts = {id(each): _on_host(each) for each in tensors}
     hosts.update({id(each): hosts[id(each)].clone() for each in written})
     asked = [leaf for leaf in leaves if isinstance(leaf, torch.device)]
@@ -46,7 +47,7 @@ def run(operator: Any, args: Any, kwargs: Any, put: Put) -> Any:
     own = [torch.device("cpu") if isinstance(leaf, torch.device) else hosts.get(id(leaf), leaf) for leaf in leaves]
     host_args, host_kwargs = of_torch.unflatten_tree(own, shape)
     try:
-        results = operator(*host_args, **host_kwargs)
+        results = facts.overload(*host_args, **host_kwargs)
     except (RuntimeError, TypeError):
         return NotImplemented
     for each in written:

@@ -21,6 +21,7 @@ from vramfit.contract import notes as said
 from vramfit.observe import owners, scopes
 from vramfit.observe.phases import position
 from vramfit.steer import errors
+from vramfit.values.memory import contents
 from vramfit.verify import averages
 from vramfit.verify.pending_batches import PendingBatches
 
@@ -213,10 +214,10 @@ class Record:
 
     def _sample(self, tensor: Any) -> list[float]:
         with self._torch.no_grad():
-            flat = tensor.detach().reshape(-1)
+            flat = contents(tensor.detach()).reshape(-1)
             count = min(flat.numel(), _VALUES)
             places = [i * flat.numel() // count for i in range(count)]
-            return [float(value) for value in flat[places].cpu().tolist()]
+            return [float(value) for value in flat[places].tolist()]
 
     @staticmethod
     def _write(kind: said.TensorKind, index: str, values: list[float]) -> None:

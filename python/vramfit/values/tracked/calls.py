@@ -32,6 +32,8 @@ MOST_GIVEN = 1 << 18  # floating-point values from the host: a mebibyte, as with
 class Call:
     """One call of an operator that touches the card."""
 
+    __slots__ = ("args", "kwargs", "mode", "operator", "tensors")
+
     def __init__(self, mode: Any, operator: Operator, args: Any, kwargs: Any, tensors: list[Tensor]) -> None:
         self.mode, self.operator, self.args, self.kwargs, self.tensors = mode, operator, args, kwargs, tensors
 
@@ -45,10 +47,10 @@ class Call:
     def least_known(self) -> int:
         least = KNOWN
         for tensor in self.read:
-            if tensor.is_cuda:
-                least = min(least, state_of(tensor))
-                if least == UNKNOWN:
-                    break
+            if (state := state_of(tensor)) < least:
+                if state == UNKNOWN:
+                    return state
+                least = state
         return least
 
     def is_small(self, most: int = MOST_ELEMENTS) -> bool:
@@ -56,7 +58,7 @@ class Call:
 
     def entry(self, number: int, of: int) -> Call:
         """The same over lists of one: of each list the entry `number`."""
-        args, kwargs = entry_of(self.operator.overload, self.args, self.kwargs, number, of)
+        args, kwargs = entry_of(self.operator, self.args, self.kwargs, number, of)
         return Call(self.mode, self.operator, args, kwargs, tensors_in(args, kwargs))
 
     def run_on_card(self) -> Any:
@@ -108,7 +110,7 @@ class Call:
     def _made_of_host_values(self, error: Exception) -> Any:
         if not self.is_small(MOST_CHOSEN) or not self.choose_unknown(MOST_CHOSEN):
             raise error from None
-        twice = Twice(self.operator.overload, self.operator.name, self.args, self.kwargs, putting(ASSUMED))
+        twice = Twice(self.operator, self.args, self.kwargs, putting(ASSUMED))
         if self.operator.writes or (values := twice.try_on_host()) is None:
             raise error from None
         return _tree_map(lambda value: sized.on_card(value, self.device, ASSUMED), values)
@@ -125,7 +127,7 @@ class Call:
 
     def compute(self, state: int) -> Any:
         """Runs it on the card for its memory and on the host for its values, which are then known as `state`."""
-        twice = Twice(self.operator.overload, self.operator.name, self.args, self.kwargs, putting(state))
+        twice = Twice(self.operator, self.args, self.kwargs, putting(state))
         result = self.on_card()
         if max((output.numel() for output in tensors_in((result,), {})), default=0) > MOST_ELEMENTS:
             return self.leave_unknown(result)
@@ -155,11 +157,11 @@ def putting(state: int) -> Any:
 
 def tensors_in(args: Any, kwargs: Any) -> list[Tensor]:
     found: list[Tensor] = []
-    for value in (*args, *kwargs.values()):
+    for value in (*args, *kwargs.values()) if kwargs else args:
         if isinstance(value, Tensor):
             found.append(value)
         elif isinstance(value, (list, tuple)):
-            found.extend(one for one in value if isinstance(one, Tensor))
+            found.extend([one for one in value if isinstance(one, Tensor)])
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from vramfit.private import torch as of_torch
 from vramfit.values.tracked import sized
 from vramfit.values.tracked.calls import MOST_CHOSEN, Call, tensors_in
 from vramfit.values.tracked.computing import plain
@@ -15,7 +14,7 @@ _MOST_SORTED = 1 << 18
 
 def chooses(call: Call) -> Any:
     if len(call.args) and call.operator.name == "aten::multinomial":
-        return sized.draw(call.args, call.kwargs, call.operator.overload, MOST_CHOSEN)
+        return sized.draw(call.operator, call.args, call.kwargs, MOST_CHOSEN)
     state = call.least_known()
     most = _MOST_SORTED if call.operator.name == "aten::sort" else MOST_CHOSEN
     if state == UNKNOWN and call.is_small(most):
@@ -28,7 +27,7 @@ def chooses(call: Call) -> Any:
 def _entries(call: Call) -> int:
     """The number of entries that it chooses among."""
     source = call.args[0]
-    for position, argument in enumerate(of_torch.arguments_of(call.operator.overload)):
+    for position, argument in enumerate(call.operator.arguments):
         if argument.name == "dim":
             given = call.args[position] if position < len(call.args) else call.kwargs.get("dim", argument.default)
             return max(1, source.numel() if given is None or not source.dim() else source.size(given))

@@ -75,7 +75,7 @@ def unknown(call: Call) -> Any:
         for output in outputs:
             set_state(output, ASSUMED)
     elif all(output.numel() <= MOST_CHOSEN for output in outputs) and call.choose_unknown(MOST_CHOSEN):
-        twice = Twice(call.operator.overload, name, args, call.kwargs, putting(ASSUMED))
+        twice = Twice(call.operator, args, call.kwargs, putting(ASSUMED))
         if (values := twice.try_on_host()) is not None:
             return twice.bring_together(result, values)
     return result
@@ -164,7 +164,7 @@ def each(call: Call) -> Any:
         if state == UNKNOWN or not entry.is_small(_MOST_COUNTED):
             continue
         put_as = putting(ASSUMED if state == OPEN else state)
-        twice = Twice(entry.operator.overload, entry.operator.name, entry.args, entry.kwargs, put_as)
+        twice = Twice(entry.operator, entry.args, entry.kwargs, put_as)
         values = twice.try_on_host()
         if twice.ran:
             computed.append((number, twice, values))

@@ -31,7 +31,7 @@ def factory(call: Call) -> Any:
         return result
     if call.operator.is_random and not _is_drawn(call, size, result.dtype):
         return result
-    twice = Twice(call.operator.overload, call.operator.name, call.args, call.kwargs, putting(KNOWN))
+    twice = Twice(call.operator, call.args, call.kwargs, putting(KNOWN))
     values = twice.try_on_host()
     return result if values is None else twice.bring_together(result, values)
 

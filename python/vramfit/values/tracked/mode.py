@@ -21,6 +21,7 @@ from torch import Tensor
 from vramfit.base import composite
 from vramfit.private import torch as of_torch
 from vramfit.private.names import need, nothing
+from vramfit.values.memory import is_plain
 from vramfit.values.tracked import choosing, computing, factories, transfers
 from vramfit.values.tracked.calls import Call, is_card, tensors_in
 from vramfit.values.tracked.operators import Kind, operator_of
@@ -58,19 +59,23 @@ class TrackedValues(TorchDispatchMode):
         kwargs = kwargs or {}
         if not isinstance(overload, _Overload) or _get_mode(_FAKE) is not None:
             return overload(*args, **kwargs)
-        if composite.is_composite(overload):
-            return composite.take_apart(self, overload, args, kwargs)
         operator = operator_of(overload)
+        if operator.kind is Kind.COMPOSITE:
+            return composite.take_apart(self, overload, args, kwargs)
         if operator.kind is Kind.WITHOUT_VALUES:
             return overload(*args, **kwargs)
         for kind in types:
             if kind is not Tensor and kind is not torch.nn.Parameter:
                 return NotImplemented  # a tensor subclass (DTensor, fake) first takes its operator apart
         tensors = tensors_in(args, kwargs)
-        if not any(tensor.is_cuda for tensor in tensors) and not is_card(kwargs.get("device")):
-            return overload(*args, **kwargs)
+        for tensor in tensors:
+            if tensor.is_cuda:
+                break
+        else:
+            if not is_card(kwargs.get("device")):
+                return overload(*args, **kwargs)
         call = Call(self, operator, args, kwargs, tensors)
-        if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in tensors):
+        if not all(map(is_plain, tensors)):
             return call.run_on_card()
         return _RULES[operator.kind](call)
 

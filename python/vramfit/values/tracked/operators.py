@@ -12,10 +12,12 @@ from vramfit.base import process
 from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.private.operators import full_names, names_of
-from vramfit.values import randomness
+from vramfit.values.memory import written_by
+from vramfit.values.operator_facts import OperatorFacts
 
 
 class Kind(Enum):
+    COMPOSITE = auto()  # made of others
     PLAIN = auto()  # its outputs follow from its inputs
     WITHOUT_VALUES = auto()  # makes, names or resizes memory
     FROM_SHAPES = auto()  # its inputs give shape and type only
@@ -75,25 +77,18 @@ _ONLY_WRITTEN = full_names(of_operators.ONLY_WRITES)  # what was there before is
 _MULTIPLY = names_of("mm addmm bmm baddbmm addmv mv dot addbmm mm_") | full_names(of_operators.MULTIPLIES)
 
 
-class Operator:
+class Operator(OperatorFacts):
     """One overload: what it does, and which of its arguments it writes."""
 
     def __init__(self, overload: Any) -> None:
-        self.overload = overload
-        self.name = of_torch.name_of(overload)
-        self.is_random = randomness.is_random(overload)
-        self.writes: list[tuple[int, str]] = [
-            (position, argument.name)
-            for position, argument in enumerate(of_torch.arguments_of(overload))
-            if argument.is_written
-        ]
-        self.kind = self._find_kind()
+        super().__init__(overload)
+        self.kind = Kind.COMPOSITE if self.is_composite else self._find_kind()
         self.multiplies = self.name in _MULTIPLY
         self.reads_what_it_writes = self.name not in _ONLY_WRITTEN
         self.looks_within = False  # at values of the card, as it was seen to do
 
     def _find_kind(self) -> Kind:
-        if of_torch.is_view(self.overload):
+        if self.is_view:
             return Kind.WITHOUT_VALUES
         if self.name == "aten::fill_" and of_torch.overload_name.of(self.overload) == "Tensor":
             return Kind.PLAIN
@@ -109,15 +104,19 @@ class Operator:
         return Kind.HEAVY if any(word in base for word in _HEAVY_WORDS) else Kind.PLAIN
 
     def written(self, args: Any, kwargs: Any) -> list[torch.Tensor]:
-        found: list[torch.Tensor] = []
-        for position, name in self.writes:
-            value = args[position] if position < len(args) else kwargs.get(name)
-            for one in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(one, torch.Tensor):
-                    found.append(one)
-        return found
+        return written_by(self, args, kwargs) if self.writes else []
 
 
-@process.cached()
+class _State:
+    def __init__(self) -> None:
+        self.known: dict[int, Operator] = {}  # by id(): each keeps its overload alive
+
+
+_state = process.own(_State)
+
+
 def operator_of(overload: Any) -> Operator:
-    return Operator(overload)
+    known = _state.known.get(id(overload))
+    if known is None:
+        known = _state.known[id(overload)] = Operator(overload)
+    return known

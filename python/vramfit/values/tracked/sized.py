@@ -177,21 +177,21 @@ def _suppress(operator: Any, args: Any, kwargs: Any) -> Tensor:
     return on_card(order, boxes.device, ASSUMED)
 
 
-def draw(args: Any, kwargs: Any, overload: Any, most: int) -> Tensor:
+def draw(operator: Operator, args: Any, kwargs: Any, most: int) -> Tensor:
     """`multinomial`: of values that were chosen, the likeliest places, which are all different."""
     from vramfit.values.mode import Twice
     from vramfit.values.tracked import witness
 
     weights = args[0]
     count = args[1] if len(args) > 1 else kwargs["num_samples"]
-    result = overload(*args, **kwargs)
+    result = operator.overload(*args, **kwargs)
     if weights.numel() > most or torch.cuda.is_current_stream_capturing():
         return choose_places("aten::multinomial", result, weights.size(-1))
     state = state_of(weights)
     if state == UNKNOWN:
         witness.give_values(weights)
     if state == KNOWN:
-        twice = Twice(overload, "aten::multinomial", args, kwargs, lambda target, value: put(target, value, KNOWN))
+        twice = Twice(operator, args, kwargs, lambda target, value: put(target, value, KNOWN))
         if (values := twice.try_on_host()) is not None:
             return twice.bring_together(result, values)
         return result

@@ -55,15 +55,15 @@ def state_of(tensor: Tensor) -> int:
     """The least that is known of any element. Host memory is known."""
     if not tensor.is_cuda:
         return KNOWN
-    numel = tensor.numel()
-    if numel == 0:
+    taken = tensor.numel() * tensor.element_size()
+    if taken == 0:
         return KNOWN
     state = _state.functions.state
     if tensor.is_contiguous():
-        return state(tensor.data_ptr(), numel * tensor.element_size())
+        return state(tensor.data_ptr(), taken)
     address, size = _extent(tensor)
     least = state(address, size)
-    if least == UNKNOWN and size > numel * tensor.element_size():
+    if least == UNKNOWN and size > taken:
         return min(state(begin, length) for begin, length in _pieces(tensor))
     return least
 
@@ -103,6 +103,9 @@ def _pieces(tensor: Tensor) -> Iterator[tuple[int, int]]:
     """(address, bytes) of the stretches without gaps that the tensor's elements lie in."""
     numel, itemsize = tensor.numel(), tensor.element_size()
     if numel == 0:
+        return
+    if tensor.is_contiguous():
+        yield tensor.data_ptr(), numel * itemsize
         return
     address, size = _extent(tensor)
     dims = sorted((stride, length) for length, stride in zip(tensor.shape, tensor.stride()) if length > 1 and stride)

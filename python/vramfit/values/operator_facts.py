@@ -1,0 +1,41 @@
+"""What the schema of one of PyTorch's operators says: found once for each, since modes ask at every call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vramfit.base import composite, process
+from vramfit.private import torch as of_torch
+from vramfit.values import randomness
+
+
+class OperatorFacts:
+    """Of one overload, `torch.ops.aten.add_.Tensor`."""
+
+    def __init__(self, overload: Any) -> None:
+        self.overload = overload
+        self.name = of_torch.name_of(overload)  # with its namespace, "aten::add_"
+        self.is_composite = composite.is_composite(overload)
+        self.is_view = of_torch.is_view(overload)
+        self.is_random = randomness.is_random(overload)
+        self.returns = of_torch.returns_something(overload)
+        self.arguments = of_torch.arguments_of(overload)
+        self.writes = [(place, each.name) for place, each in enumerate(self.arguments) if each.is_written]
+
+
+class _State:
+    KEEPS = process.ALL
+
+    def __init__(self) -> None:
+        # By id(), which is told faster than OpOverload's own hash; the facts of an overload keep it alive.
+        self.known: dict[int, OperatorFacts] = {}
+
+
+_state = process.own(_State)
+
+
+def facts_of(overload: Any) -> OperatorFacts:
+    known = _state.known.get(id(overload))
+    if known is None:
+        known = _state.known[id(overload)] = OperatorFacts(overload)
+    return known
