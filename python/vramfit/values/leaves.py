@@ -16,7 +16,7 @@ need(of_torch.flatten_tree, of_torch.unflatten_tree)
 class _Call(NamedTuple):
     """`(args, kwargs)` of which none holds others."""
 
-    count: int  # of args
+    given: int  # by position
     names: tuple[str, ...]
 
 
@@ -27,7 +27,7 @@ _flatten_tree, _unflatten_tree = of_torch.flatten_tree.get(), of_torch.unflatten
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves of `tree`, and what `unflatten` makes it of again. Lists of sizes and the like may stay as they are."""
+    """The leaves of `tree`, and what `unflatten` makes it of again. Lists of sizes may stay as they are."""
     if isinstance(tree, Tensor):
         return [tree], _ONE
     if type(tree) is tuple and len(tree) == 2 and type(tree[0]) is tuple and type(tree[1]) is dict:
@@ -43,7 +43,7 @@ def unflatten(leaves: list[Any], shape: Any) -> Any:
     if shape is _ONE:
         return leaves[0]
     if type(shape) is _Call:
-        return tuple(leaves[: shape.count]), dict(zip(shape.names, leaves[shape.count :]))
+        return tuple(leaves[: shape.given]), dict(zip(shape.names, leaves[shape.given :]))
     return _unflatten_tree(leaves, shape)
 
 

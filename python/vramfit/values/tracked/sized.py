@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from vramfit.values.tracked import lines
+from vramfit.values.tracked.operators import Operator
 from vramfit.values.tracked.states import ASSUMED, KNOWN, OPEN, UNKNOWN, host, put, state_of
 from vramfit.values.tracked.witness import GOLDEN
 
