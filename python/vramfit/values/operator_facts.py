@@ -10,7 +10,7 @@ from vramfit.values import randomness
 
 
 class OperatorFacts:
-    """Of one overload, `torch.ops.aten.add_.Tensor`."""
+    """What the schema of one overload says, `torch.ops.aten.add_.Tensor` for one."""
 
     def __init__(self, overload: Any) -> None:
         self.overload = overload
@@ -27,7 +27,7 @@ class _State:
     KEEPS = process.ALL
 
     def __init__(self) -> None:
-        # By id(), which is told faster than OpOverload's own hash; the facts of an overload keep it alive.
+        # Keyed by id(), which is told faster than OpOverload's own hash; the facts of an overload keep it alive.
         self.known: dict[int, OperatorFacts] = {}
 
 
