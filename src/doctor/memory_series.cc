@@ -111,8 +111,46 @@ bool tries_sizes(const MemorySeries& series) {
   return false;
 }
 
+namespace {
+
+// A size that rises in jumps while the memory stays level between them and jumps with it: "res 8x8", then "res 16x16".
+// What piles up rises at every reading. A counter (an epoch) goes up by one, a size by a quarter or more.
+std::string find_size_of_plateaus(const MemorySeries& series) {
+  constexpr double kLeastFactor = 1.25, kLevel = 0.02;
+  constexpr std::size_t kFewestPlateaus = 3, kFewestOfPlateau = 2;
+  std::vector<std::vector<double>> rows;
+  for (const SeriesPoint& point : series.points) {
+    rows.push_back(numbers_of(point.at.text));
+    if (rows.back().size() != rows.front().size()) return {};
+  }
+  for (std::size_t column = 0; !rows.empty() && column < rows.front().size(); ++column) {
+    bool follows = true;
+    std::size_t plateaus = 1, of_plateau = 1;
+    for (std::size_t i = 1; follows && i < rows.size(); ++i) {
+      const double size = rows[i][column], before = rows[i - 1][column];
+      const double rise = series.points[i].amount - series.points[i - 1].amount;
+      if (size == before) {
+        ++of_plateau;
+        follows = std::abs(rise) <= kLevel * series.points[i - 1].amount;
+        continue;
+      }
+      follows = size >= kLeastFactor * before && of_plateau >= kFewestOfPlateau &&
+                rise >= -kLevel * series.points[i - 1].amount;
+      ++plateaus;
+      of_plateau = 1;
+    }
+    if (!follows || plateaus < kFewestPlateaus) continue;
+    return fmt::format("a size that stands in these lines, {:g}, then {:g}, and within each the memory is level",
+                       rows.front()[column], rows.back()[column]);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string find_rising_input(const MemorySeries& series) {
   if (series.points.size() < 2) return {};
+  if (std::string size = find_size_of_plateaus(series); !size.empty()) return size;
   const std::string first = lowered(series.points.front().at.text), last = lowered(series.points.back().at.text);
   for (const std::string_view word :
        {"seq_len", "seqlen", "seq len", "sequence_length", "sequence length", "max_length", "length", "resolution",

@@ -58,6 +58,26 @@ TEST(MemorySeries, a_size_that_is_multiplied_from_reading_to_reading_is_tried) {
   EXPECT_FALSE(tries_sizes(doubled));
 }
 
+// Lines of a size, a step and the memory that is series_of()'s.
+MemorySeries lines_of(std::initializer_list<int> sizes, std::initializer_list<int> mib) {
+  MemorySeries series = series_of(mib);
+  std::size_t i = 0;
+  for (const int size : sizes) {
+    series.points[i].at.text = "res " + std::to_string(size) + " kimg " + std::to_string(20 * i);
+    ++i;
+  }
+  return series;
+}
+
+TEST(MemorySeries, that_is_level_within_each_size_follows_the_size) {
+  EXPECT_FALSE(
+      find_rising_input(lines_of({4, 4, 8, 8, 16, 16, 32, 32}, {1100, 1100, 1300, 1300, 1900, 1900, 3300, 3300}))
+          .empty());
+  // Within a size it rises too; and an epoch is no size, however level its steps are.
+  EXPECT_TRUE(find_rising_input(lines_of({4, 4, 8, 8, 16, 16}, {1100, 1200, 1300, 1500, 1900, 2300})).empty());
+  EXPECT_TRUE(find_rising_input(lines_of({10, 10, 11, 11, 12, 12}, {1100, 1100, 1300, 1300, 1900, 1900})).empty());
+}
+
 TEST(MemorySeries, three_points_are_too_few) {
   EXPECT_EQ(find_trend(series_of({1000, 2000, 3000})).trend, Trend::kTooShort);
 }

@@ -85,11 +85,25 @@ std::optional<HostKill> shell_kill(std::string_view text) {
 
 constexpr std::array<std::string_view, 20> kStatusWords{
     "exit code: ",         "exit code = ", "exit code ",    "exitcode: ",   "exitcode  : ",
-    "exitcode=",           "exit status ", "exit status: ", "exit_code=",   "return code = ",
+    "exitcode=",           "exit status ", "exit status: ", "exit code=",   "return code = ",
     "return code: ",       "return code ", "returncode=",   "returncode: ", "exited with code ",
     "exited with status ", "exited with ", "Exited (",      "rc=",          "code="};
 
-std::optional<HostKill> exit_status(std::string_view text) {
+// "\"exit_code\": 137" of JSON and YAML is the same name with other signs.
+std::string plain_names(std::string_view text) {
+  std::string plain(text);
+  std::erase(plain, '"');
+  for (std::size_t at = plain.find('_'); at != std::string::npos; at = plain.find('_', at + 1)) {
+    if (at > 0 && is_letter(plain[at - 1])) plain[at] = ' ';
+  }
+  for (std::size_t at = plain.find(":137"); at != std::string::npos; at = plain.find(":137", at + 4))
+    plain.insert(at + 1, " ");
+  return plain;
+}
+
+std::optional<HostKill> exit_status(std::string_view raw) {
+  const std::string names = plain_names(raw);
+  const std::string_view text = names;
   HostKill kill{.kind = HostKillKind::kExitStatus, .signal = 9};
   for (const std::string_view word : kStatusWords) {
     const std::size_t at = find_ignoring_case(text, word == "Exited (" ? "exited (" : word);
@@ -190,7 +204,7 @@ struct HostKillSentence {
   std::string_view words;  // lower case
   HostKillKind kind;
 };
-constexpr std::array<HostKillSentence, 41> kHostKillSentences{{
+constexpr std::array<HostKillSentence, 42> kHostKillSentences{{
     {"oomkilled\": true", HostKillKind::kContainer},
     {"oomkilled\":true", HostKillKind::kContainer},
     {"oomkilled=true", HostKillKind::kContainer},
@@ -214,6 +228,7 @@ constexpr std::array<HostKillSentence, 41> kHostKillSentences{{
     {"result 'oom-kill'", HostKillKind::kDaemon},
     {"systemd-oomd", HostKillKind::kDaemon},
     {"earlyoom", HostKillKind::kDaemon},
+    {"badness ", HostKillKind::kDaemon},  // earlyoom's, of whom it ends: "sending SIGTERM to process ..."
     {"low memory! at or below sigkill limits", HostKillKind::kDaemon},
     {"node running low on memory", HostKillKind::kDaemon},
     {"low on resource: memory", HostKillKind::kDaemon},  // Kubernetes, of a pod that it evicts
@@ -248,7 +263,7 @@ bool is_meant(const HostKillSentence& sentence, std::string_view text) {
   if (sentence.words == "out_of_memory")
     return contains_ignoring_case(text, "state") || trim(text).starts_with("OUT_OF_ME");
   if (sentence.words == "systemd-oomd") return contains_ignoring_case(text, "killed");
-  if (sentence.words == "earlyoom") return contains_ignoring_case(text, "sending sig");
+  if (sentence.words == "earlyoom" || sentence.words == "badness ") return contains_ignoring_case(text, "sending sig");
   if (sentence.words == "std::bad_alloc") return !is_of_card(text);
   if (sentence.words == "not enough space") return text.contains("mmap") || text.contains("fork");
   if (sentence.words == "exceeded memory limit")
@@ -420,6 +435,7 @@ constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
                                                                  "cannot allocate",
                                                                  "paging file",
                                                                  "earlyoom",
+                                                                 "badness ",
                                                                  "[winerror ",
                                                                  "physical memory limits",
                                                                  "running low on memory",
@@ -434,6 +450,9 @@ constexpr auto kHostKillWords = std::to_array<std::string_view>({"killed",
                                                                  "ed 137",
                                                                  "s: 137",
                                                                  "e: 137",
+                                                                 "\": 137",
+                                                                 "\":137",
+                                                                 "e:137",
                                                                  "de=137",
                                                                  "rc=137",
                                                                  "= 137",

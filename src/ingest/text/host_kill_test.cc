@@ -38,10 +38,18 @@ TEST(HostKill, other_uses_of_the_word_are_none) {
   }
 }
 
+TEST(HostKill, of_earlyoom_is_told_with_whom_it_ends) {
+  EXPECT_EQ(all("earlyoom: mem avail:  1211 of 64221 MiB ( 1.89%), swap free:    0 of 2047 MiB ( 0.00%)\n"
+                "sending SIGTERM to process 991 uid 1000 \"python\": badness 1102, VmRSS 55001 MiB\n")
+                .size(),
+            1u);
+}
+
 TEST(HostKill, exit_status_137_and_minus_9) {
   for (const std::string_view text :
        {"Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "exits with return code = -9",
         "command terminated with exit code 137", "      Exit Code:    137", "container exited with code 137",
+        "exit_code: 137, reason: Error", "{\"exit_code\": 137}", "{\"exitCode\":137,\"reason\":\"Error\"}",
         "subprocess.CalledProcessError: Command died with <Signals.SIGKILL: 9>.",
         "Error: llama runner process has terminated: signal: killed",  // Go's os/exec
         "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL"}) {

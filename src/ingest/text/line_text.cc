@@ -161,6 +161,26 @@ void unescape(std::string_view raw, std::size_t& at, std::vector<std::string>& l
   }
 }
 
+int hex_digit(char letter) {
+  const char low = lower(letter);
+  return is_digit(low) ? low - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+// "CUDA%20out%20of%20memory": a message within an address, where blanks show that it is one. "99%20" alone is a share.
+void decode_percents(std::string& text) {
+  constexpr std::string_view kBlank = "%20";
+  const std::size_t first = text.find(kBlank);
+  if (first == std::string::npos || text.find(kBlank, first + 1) == std::string::npos) return;
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const int high = text[at] == '%' && at + 2 < text.size() ? hex_digit(text[at + 1]) : -1;
+    const int low = high >= 2 && high <= 7 ? hex_digit(text[at + 2]) : -1;
+    plain += low < 0 ? text[at] : static_cast<char>(high * 16 + low);
+    if (low >= 0) at += 2;
+  }
+  text = std::move(plain);
+}
+
 bool carries_lines(std::string_view raw) {
   if (raw.find('\\') == std::string_view::npos) return false;
   if (raw.find("\\n") == std::string_view::npos && raw.find("\\u001b") == std::string_view::npos) return false;
@@ -181,6 +201,7 @@ LineText clean_line(std::string_view raw) {
     at = end;
     if (at < raw.size()) at += clean_one(raw.substr(at), line);
   }
+  decode_percents(line.text);
   while (!line.text.empty() && is_blank(line.text.back())) line.text.pop_back();
   return line;
 }

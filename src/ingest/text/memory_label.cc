@@ -138,8 +138,12 @@ std::optional<MemoryLabel> read_memory_label(std::string_view label) {
   MemoryLabel kind;
   // 显存 is the card's memory in Chinese.
   bool is_memory = kind.is_of_card = label.contains("显存") || label.contains("顯存");
+  bool is_behind_card = false;
   for (const std::string& word : words_of(label)) {
-    if (is_any_of(word, kOtherThings)) return std::nullopt;
+    const bool is_ram_of_card = is_behind_card && word == "ram";  // "free GPU RAM"
+    is_behind_card = is_any_of(word, kCardWords);
+    is_memory |= is_ram_of_card;
+    if (!is_ram_of_card && is_any_of(word, kOtherThings)) return std::nullopt;
     is_memory |= speaks_of_memory(word);
     kind.is_allocated |= word.starts_with("alloc");
     kind.is_reserved |= word.starts_with("reserv") || word == "cached";

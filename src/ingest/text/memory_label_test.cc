@@ -21,6 +21,7 @@ TEST(MemoryLabel, numbers_that_a_log_calls_memory_are_read_in_any_form) {
   EXPECT_EQ(bytes_in("step 3 CUDA memory after optim step: 12.5 GiB"), 12 * kGib + kGib / 2);
   EXPECT_EQ(bytes_in("allocated (GB): 3.5"), 3 * kGib + kGib / 2);
   EXPECT_EQ(bytes_in("epoch 1 GPU Mem: 3.5/24.0 GB"), 3 * kGib + kGib / 2);
+  EXPECT_EQ(bytes_in("DEBUG Free GPU ram: 13722"), 13722 * kMib);
   EXPECT_EQ(bytes_in("torch/maxMemAllocated=7123 it=5"), 7123 * kMib);
   const auto free = find_labelled_memory("ppl=550, gb_free=19.5, wall=200");
   ASSERT_EQ(free.size(), 1u);
@@ -33,6 +34,7 @@ TEST(MemoryLabel, what_is_no_amount_of_a_cards_memory_is_left_alone) {
   EXPECT_EQ(bytes_in("memory bank size = 4096 MB"), 0);
   EXPECT_EQ(bytes_in("memory 1200/100000 epsilon 0.3"), 0) << "no unit, and no card is named";
   EXPECT_EQ(bytes_in("cpu_mem: 12.1 GB"), 0);
+  EXPECT_EQ(bytes_in("free ram: 13722.5 MB"), 0);
   EXPECT_EQ(bytes_in("GPU mem util: 55 %"), 0);
   EXPECT_EQ(bytes_in("total memory: 24 GB"), 0);
   EXPECT_EQ(bytes_in("members: 12 GB"), 0);

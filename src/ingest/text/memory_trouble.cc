@@ -67,6 +67,8 @@ constexpr auto kFailures = std::to_array<Failure>({{"out of", 28},
                                                    {"low on", 12},
                                                    {"error", 2},
                                                    {"leak", 2},
+                                                   {"used all", 16},
+                                                   {"oversubscri", 28},
                                                    {"is full", 16},
                                                    {"is low", 4},
                                                    {"不足", 30},
@@ -96,9 +98,10 @@ constexpr auto kIfs = std::to_array<std::string_view>(
     {"if ",      "avoid",   "prevent", "in case",     "when ",          "might ",  "may ",   "would ",
      "without ", "no out",  "not out", "no cuda out", "no memory leak", "solve",   "to fix", "reduc",
      "help",     "lead to", "handles", "unless",      "until",          "whether", "never"});
-constexpr auto kCodeBeginnings =
-    std::to_array<std::string_view>({"except ", "raise ", "import ", "from ", "class ", "def ", "#include", "catch (",
-                                     "return ", "if (", "elif ", "@", "//"});
+constexpr auto kCodeBeginnings = std::to_array<std::string_view>(
+    {"except ", "raise ", "import ", "class ", "def ", "#include", "catch (", "return ", "if (", "elif ", "@", "//"});
+using WordsOfName = std::initializer_list<std::string_view>;
+
 constexpr std::size_t kIfReach = 160;     // bytes before the words in which a condition counts
 constexpr std::size_t kSentence = 240;    // bytes that are quoted on each side at most
 constexpr std::size_t kMostWords = 256;   // lines of a file: one is enough to say that there is trouble
@@ -189,6 +192,68 @@ std::optional<Place> find_oom_word(std::string_view low) {
   return std::nullopt;
 }
 
+bool is_zero(std::string_view number) {
+  const std::size_t end = std::min(number.find_first_not_of("0123456789."), number.size());
+  return number.substr(0, end).find_first_of("123456789") == kNowhere;
+}
+
+// What an allocator counts when it is in want: "num_alloc_retries: 412", "OOMs: 14", "\"num_ooms\": 2", "4 pytorch
+// allocator cache flushes". A name that says so, and a number beside it that is not 0; settings of it count nothing.
+std::optional<Place> find_counted_trouble(std::string_view low) {
+  constexpr std::size_t kWordsBefore = 3;
+  std::vector<std::pair<std::size_t, std::string_view>> before;  // words of the same name: between them blanks, '_'
+  for (std::size_t at = 0; at < low.size();) {
+    if (!is_letter(low[at])) {
+      if (!std::string_view(" _-.").contains(low[at])) before.clear();
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < low.size() && is_letter(low[end])) ++end;
+    const std::string_view word = low.substr(at, end - at);
+    const auto follows = [&](WordsOfName words) {
+      return std::ranges::any_of(before, [&](const auto& one) {
+        return std::ranges::any_of(words, [&](std::string_view known) { return one.second.starts_with(known); });
+      });
+    };
+    const bool is_oom = word == "oom" || word == "ooms" || word == "oomkills";
+    const bool is_retry = (word == "retries" || word == "retry" || word == "flushes" || word == "failures" ||
+                           word == "fails" || word == "fail") &&
+                          follows({"alloc", "cudamalloc", "malloc", "cache"});
+    const bool is_setting = follows({"max", "on", "no", "limit", "handle", "retry", "without", "never", "if"});
+    if ((is_oom || is_retry) && !is_setting) {
+      const std::size_t begin = before.empty() ? at : before.front().first;
+      Cursor behind(low.substr(end));
+      if (behind.rest().starts_with("_kill") || behind.rest().starts_with("_events")) {
+        behind.take_while([](char letter) { return is_letter(letter) || letter == '_'; });
+      }
+      const std::string_view sign = behind.take_while(
+          [](char letter) { return is_blank(letter) || std::string_view(":=|\"'").contains(letter); });
+      if (!sign.empty() && is_digit(behind.peek()) && !is_zero(behind.rest())) return Place{begin, end};
+      std::string_view ahead = trim(low.substr(0, begin));
+      std::size_t digits = ahead.size();
+      while (digits > 0 && is_digit(ahead[digits - 1])) --digits;
+      const bool is_count = digits < ahead.size() && (digits == 0 || is_blank(ahead[digits - 1]));
+      if (is_count && begin > ahead.size() && !is_zero(ahead.substr(digits)) && (word.ends_with('s') || is_retry))
+        return Place{digits, end};
+    }
+    before.emplace_back(at, word);
+    if (before.size() > kWordsBefore) before.erase(before.begin());
+    at = end;
+  }
+  return std::nullopt;
+}
+
+// "CUDA out of me": what says so, and was cut before its end.
+std::optional<Place> find_cut_words(std::string_view low) {
+  for (const std::string_view whole : {"out of memory", "outofmemory", "out_of_memory"}) {
+    for (std::size_t length = whole.starts_with("outof") ? 7 : 8; length < whole.size(); ++length) {
+      if (low.ends_with(whole.substr(0, length))) return Place{low.size() - length, low.size()};
+    }
+  }
+  return std::nullopt;
+}
+
 // TensorFlow's and XLA's word for it, which RPC libraries have for messages and quotas too; Spark RAPIDS' and Ray's.
 std::optional<Place> find_exhausted_resource(std::string_view low, const Pairs& pairs) {
   for (const std::string_view words : {"resource exhausted", "resource_exhausted", "out_of_resources",
@@ -201,14 +266,43 @@ std::optional<Place> find_exhausted_resource(std::string_view low, const Pairs& 
   return std::nullopt;
 }
 
-// The kernel's number for "no memory": "ENOMEM", "Ioctl failed: -12", "failed (-12)", "error -12".
+// A driver's name or number for "no memory": "ENOMEM", "CNRT_RET_ERR_NOMEM", "Ioctl failed: -12", "rc=-12", and CUDA's:
+// "CUDA driver error: 2".
 std::optional<Place> find_no_memory_number(std::string_view low, const Pairs& pairs) {
-  if (const std::size_t at = low.find("enomem"); at != kNowhere) return Place{at, at + 6};
-  for (const std::string_view words : {"failed: -12", "failed (-12", "failed with -12", "error -12", "err -12",
-                                       "error: -12", "errno -12", "ret=-12", "ret = -12"}) {
+  for (const std::string_view name : {"nomem", "no_mem"}) {
+    for (std::size_t at = low.find(name); at != kNowhere; at = low.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      const bool begins = at == 0 || low[at - 1] == '_' || !is_word(low[at - 1]) ||
+                          low.substr(0, at).ends_with("err") ||
+                          (low[at - 1] == 'e' && (at == 1 || !is_letter(low[at - 2])));
+      if (begins && (end >= low.size() || !is_letter(low[end]) || low.substr(end).starts_with("ory")))
+        return Place{at, end};
+    }
+  }
+  for (const std::string_view words : {"failed: -12",
+                                       "failed (-12",
+                                       "failed with -12",
+                                       "error -12",
+                                       "err -12",
+                                       "error: -12",
+                                       "errno -12",
+                                       "ret=-12",
+                                       "ret = -12",
+                                       "rc=-12",
+                                       "rc = -12",
+                                       "cuda error 2",
+                                       "cuda error: 2",
+                                       "cuda_error 2",
+                                       "cuda driver error: 2",
+                                       "cuda driver error 2",
+                                       "cuda failure 2",
+                                       "cuda error code 2",
+                                       "cudagetlasterror() returned 2",
+                                       "cudamalloc returned 2"}) {
     const std::size_t at = pairs.may_have(words) ? low.find(words) : kNowhere;
     const std::size_t end = at + words.size();
-    if (at != kNowhere && (end >= low.size() || !is_word(low[end]))) return Place{at, end};
+    if (at == kNowhere || (end < low.size() && (is_word(low[end]) || low[end] == '.'))) continue;
+    return Place{at, end};
   }
   return std::nullopt;
 }
@@ -257,6 +351,8 @@ std::optional<Place> find_words(std::string_view low, Conditions conditions) {
   if (found && is_excused(found->begin)) found.reset();
   if (found) return found;
   const Pairs pairs(low);
+  if (const auto counted = find_counted_trouble(low)) return counted;
+  if (const auto cut = find_cut_words(low)) return cut;
   if (const auto exhausted = find_exhausted_resource(low, pairs)) return exhausted;
   if (const auto number = find_no_memory_number(low, pairs)) return number;
   const std::vector<Place> names = find_names(low, pairs);
@@ -310,15 +406,19 @@ class MemoryTroubleReader final : public TextReader {
 };
 
 constexpr auto kTroubleWords = std::to_array<std::string_view>(
-    {"retryoom", "storefull",  "memor",       "alloc",   "mémoire",    " vram",    "vram ",     "gpu ram",
-     "out of",   "outof",      "out_of",      "out-of",  "not enough", "insuffi",  "insufic",   "exhaust",
-     "exceed",   "unable to",  "possible to", "failed",  "could not",  "couldn't", "cannot ",   "can't ",
-     " oom ",    " oom:",      " oom,",       " oom.",   "(oom)",      " oom-",    "oomkill",   "cuda oom",
-     "gpu oom",  " oom error", "speicher",    "памят",   "显存",       "内存",     "記憶體",    "buffer size",
-     "enomem",   "ed: -12",    "ed (-12",     "th -12",  "or -12",     "rr -12",   "or: -12",   "no -12",
-     "t=-12",    "t = -12",    "メモリ",      "메모리",  "pamięc",     "bellek",   "ran out",   "too little",
-     "is full",  "oomed",      "killed",      "sigkill", "sigbus",     "signal 9", "signal: 9", "bus error",
-     " ram ",    "ram usage",  "gpu usage"});
+    {"retryoom",    "storefull",  "memor",       "alloc",    "mémoire",    " vram",       "vram ",    "gpu ram",
+     "out of",      "outof",      "out_of",      "out-of",   "not enough", "insuffi",     "insufic",  "exhaust",
+     "exceed",      "unable to",  "possible to", "failed",   "could not",  "couldn't",    "cannot ",  "can't ",
+     " oom ",       " oom:",      " oom,",       " oom.",    "(oom)",      " oom-",       "oomkill",  "cuda oom",
+     "gpu oom",     " oom error", "oom=1",       "oom=2",    "oom=3",      "oom=4",       "oom=5",    "oom=6",
+     "oom=7",       "oom=8",      "oom=9",       "oom: ",    "oom = ",     "_oom=",       "_oom:",    "_oom ",
+     "oom\": ",     "oom\":",     "ooms ",       "ooms:",    "ooms=",      "ooms\"",      "oom_kill", "[oom]",
+     "nomem",       "no_mem",     "retries",     "flushes",  "oversubs",   "a error",     "a_error",  "a driver error",
+     "speicher",    "памят",      "显存",        "内存",     "記憶體",     "buffer size", "ed: -12",  "ed (-12",
+     "th -12",      "or -12",     "rr -12",      "or: -12",  "no -12",     "c=-12",       "c = -12",  "r() returned",
+     "a failure 2", "t=-12",      "t = -12",     "メモリ",   "메모리",     "pamięc",      "bellek",   "ran out",
+     "too little",  "is full",    "oomed",       "killed",   "sigkill",    "sigbus",      "signal 9", "signal: 9",
+     "bus error",   " ram ",      "ram usage",   "gpu usage"});
 
 }  // namespace
 
@@ -328,6 +428,7 @@ std::optional<std::string_view> find_memory_trouble(std::string_view text) {
   std::ranges::transform(low, low.begin(), [](char letter) { return lower(letter); });
   if (std::ranges::any_of(kCodeBeginnings, [&](std::string_view code) { return low.starts_with(code); }))
     return std::nullopt;
+  if (low.starts_with("from ") && low.contains(" import ")) return std::nullopt;
   if (low.contains("static tls block")) return std::nullopt;  // of the loader, of a library that came too late
   if (low.contains("not a failure")) return std::nullopt;  // TensorFlow's allocator, of a request that may be refused
   if (low.contains("% of free system memory")) return std::nullopt;  // a warning of TensorFlow's, of what it then gets

@@ -23,6 +23,40 @@ TEST(MemoryTrouble, is_seen_in_the_words_of_any_program) {
   }
 }
 
+TEST(MemoryTrouble, is_seen_in_counters_that_are_not_zero) {
+  for (const char* text :
+       {"num_alloc_retries: 412", "{\"loss\": NaN, \"num_ooms\": 2}", "oom=1", "OOMs: 14, retries: 302",
+        "[WARNING] [stage3.py:1949:step] 4 pytorch allocator cache flushes since last step.", "cudaMalloc retries: 9",
+        "oom_kill 3", "memory.alloc_retries=7", "CUDA OOMs: 3"}) {
+    EXPECT_TRUE(find_memory_trouble(text)) << text;
+  }
+  for (const char* text : {"num_alloc_retries: 0", "{\"num_ooms\": 0, \"step\": 4}", "oom=0",
+                           "0 pytorch allocator cache flushes", "cudaMalloc retries: 0", "oom_score_adj: 500",
+                           "max_oom_retries: 3", "retries: 3", "http retries 4 of 5", "room 3, zoom 2"}) {
+    EXPECT_FALSE(find_memory_trouble(text)) << text;
+  }
+}
+
+TEST(MemoryTrouble, is_seen_in_drivers_names_and_numbers_and_in_words_that_were_cut) {
+  for (const char* text :
+       {"RuntimeError: CNRT error: CNRT_RET_ERR_NOMEM", "alloc 2147483648 rc=-12", "RuntimeError: CUDA driver error: 2",
+        "CUDA_ERROR 2 at step 8", "RuntimeError: CUDA out of me", "torch.OutOfMem",
+        "OCI runtime: cannot start a container that has used all its memory: unknown.",
+        "WARNING: cudaMallocManaged oversubscription active, expect page faults"}) {
+    EXPECT_TRUE(find_memory_trouble(text)) << text;
+  }
+  for (const char* text : {"CUDA driver error: 209", "CUDA error: 2.5 ms late", "rc=-125", "phenomemic 3"}) {
+    EXPECT_FALSE(find_memory_trouble(text)) << text;
+  }
+}
+
+TEST(MemoryTrouble, is_seen_in_a_message_that_an_address_carries) {
+  const auto evidence = parse_text_evidence(
+      "epoch 1 loss 2\nerr=CUDA%20out%20of%20memory.%20Tried%20to%20allocate%202.00%20GiB\n", "log");
+  EXPECT_FALSE(evidence.oom_mentions.empty() && evidence.ooms.empty());
+  EXPECT_TRUE(parse_text_evidence("fan at 45%20 rpm\n", "log").memory_words.empty());
+}
+
 TEST(MemoryTrouble, is_not_seen_in_counters_conditions_code_and_other_meanings) {
   for (const char* text :
        {"memory: 12 GiB allocated, 14 GiB reserved", "cudaMalloc retries: 0 | cuda OOMs: 0", "oom 0", "oom_kill 0",

@@ -45,6 +45,15 @@ constexpr auto kErrorWords =
 
 }  // namespace
 
+bool tells_error_of_program(std::string_view text) {
+  const std::size_t colon = text.find(": ");
+  if (colon == kNowhere || colon == 0) return false;
+  const bool is_program =
+      std::ranges::all_of(text.substr(0, colon), [](char letter) { return is_word(letter) || letter == '-'; });
+  const std::string_view rest = text.substr(colon + 2);
+  return is_program && rest.starts_with("Error ") && rest.contains(": ");
+}
+
 bool names_error(std::string_view text) {
   if (text.starts_with("FAILED ") && text.contains(".py::")) return true;  // of pytest's summary
   if (contains_ignoring_case(text, "warning")) return false;
@@ -52,13 +61,7 @@ bool names_error(std::string_view text) {
        {"segmentation fault", "core dumped", "fatal", "assertion", "command not found", "fallen off the bus"}) {
     if (contains_ignoring_case(text, said)) return true;
   }
-  // "docker: Error response from daemon: no such thing"
-  if (const std::size_t colon = text.find(": "); colon != kNowhere && colon > 0) {
-    const bool is_program =
-        std::ranges::all_of(text.substr(0, colon), [](char letter) { return is_word(letter) || letter == '-'; });
-    const std::string_view rest = text.substr(colon + 2);
-    if (is_program && rest.starts_with("Error ") && rest.contains(": ")) return true;
-  }
+  if (tells_error_of_program(text)) return true;
   // "ValueError: ...", "error: ...", "cv2.error: ...", "[ERROR]", and a name alone: "AssertionError"
   for (const std::string_view kind : {"error", "exception", "keyboardinterrupt", "systemexit"}) {
     for (std::size_t at = find_ignoring_case(text, kind); at != kNowhere; at = find_ignoring_case(text, kind, at + 1)) {

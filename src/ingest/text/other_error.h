@@ -9,6 +9,9 @@
 
 namespace vramfit::ingest {
 
+// "docker: Error response from daemon: no such thing": a program, the word, and what the matter is.
+bool tells_error_of_program(std::string_view text);
+
 // A line that names an error of any kind: "ValueError: ...", "Segmentation fault", "error: ...".
 bool names_error(std::string_view text);
 

@@ -15,6 +15,7 @@
 #include "ingest/text/line_text.h"
 #include "ingest/text/memory_trouble.h"
 #include "ingest/text/oom_mention.h"
+#include "ingest/text/other_error.h"
 #include "ingest/text/post_marks.h"
 #include "ingest/text/sentence.h"
 #include "ingest/text/told_cause.h"
@@ -83,7 +84,8 @@ class PostReader final : public TextReader {
       hypothetical_.insert(line.number);
       return;
     }
-    if (is_logged || is_error_line(text) || text.starts_with('[')) program_lines_.insert(line.number);
+    if (is_logged || is_error_line(text) || tells_error_of_program(text) || text.starts_with('['))
+      program_lines_.insert(line.number);
     const bool is_no_failure = contains_ignoring_case(text, "not a failure");  // TensorFlow, of a request it retries
     if (is_logged || is_no_failure || !is_prose(text)) {
       end_paragraph(sink);
@@ -119,7 +121,7 @@ class PostReader final : public TextReader {
       if (at.file != file_) return false;
       const bool is_prose_of_it = judged_.contains(at.line) || in_trouble_.contains(at.line);
       return is_hypothetical(at) || (is_general && !program_lines_.contains(at.line)) ||
-             (is_prose_of_it && !in_trouble_.contains(at.line));
+             (is_prose_of_it && !in_trouble_.contains(at.line) && !program_lines_.contains(at.line));
     };
     const auto is_of_page = [&](const model::SourceLine& at) {
       const bool is_prose_of_it = judged_.contains(at.line) || in_trouble_.contains(at.line);

@@ -143,6 +143,9 @@ bool is_yaml_settings(std::string_view text) {
 
 // YAML, TOML, INI or one JSON object, whose names are those of trainings and models.
 bool is_settings_text(std::string_view text) {
+  // argparse's, by itself: "Namespace(lr=0.001, epochs=10)"
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  if (text.starts_with("Namespace(") && text.find(')') == last) return true;
   return is_json_settings(text) || is_toml_settings(text) || is_yaml_settings(text);
 }
 

@@ -11,6 +11,7 @@ TEST(SettingsText, is_known_by_its_content) {
   for (const char* text :
        {"model: resnet50\nbatch_size: 8\nepochs: 10\namp: true\n", "[train]\nbatch_size = 8\nepochs = 10\n",
         "{\"train_batch_size\": 8, \"fp16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 2}}\n",
+        "Namespace(lr=0.001, batch_size=64, epochs=10, gpu=0)\n",
         "# of DeepSpeed\noptimizer:\n  type: AdamW\n  params:\n  - lr: 1e-4\nloss: mse\n"}) {
     EXPECT_EQ(judge_settings(text), SettingsIn::kSettings) << text;
   }
