@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/out_of_memory.h"
+#include "doctor/host_series.h"
 #include "doctor/last_line.h"
 #include "doctor/leak.h"
 #include "doctor/not_run.h"
@@ -171,7 +172,9 @@ std::optional<Doubt> doubt_words(const Scene& scene) {
                  {"what the kernel printed before it, and dmesg -T (or the notebook's log of the runtime)"}};
   }
   for (const model::Remarkable& remark : scene.texts.remarks) {
-    if (remark.kind != model::SentenceKind::kPartlyOffloaded || was_watched(scene, remark.at)) continue;
+    const bool is_left_out =
+        remark.kind == model::SentenceKind::kPartlyOffloaded || remark.kind == model::SentenceKind::kOffloaded;
+    if (!is_left_out || was_watched(scene, remark.at)) continue;
     return Doubt{"A part of the model was left in the host's memory, for want of room on the card",
                  remark.at,
                  "each step waits for what is copied over, which is many times slower: no failure, unless it is this "
@@ -283,14 +286,14 @@ std::optional<Doubt> doubt_prose(const Scene& scene) {
   return std::nullopt;
 }
 
-// What readers made something of is no strange end, whatever its words.
+// What readers made something of is no strange end, whatever its words. That a figure of memory is in a line explains
+// no other word of it.
 bool is_understood(const model::Evidence& texts, const SourceLine& last) {
   const auto is_at = [&](const auto& entry) {
     return entry.at.file == last.file && !entry.at.text.empty() && last.text.ends_with(entry.at.text);
   };
-  return std::ranges::any_of(texts.remarks, is_at) || std::ranges::any_of(texts.training, is_at) ||
-         std::ranges::any_of(texts.foreign, is_at) || std::ranges::any_of(texts.host, is_at) ||
-         std::ranges::any_of(texts.told, is_at);
+  return std::ranges::any_of(texts.remarks, is_at) || std::ranges::any_of(texts.foreign, is_at) ||
+         std::ranges::any_of(texts.host, is_at) || std::ranges::any_of(texts.told, is_at);
 }
 
 // A log that ends in a line like none above it, which nobody understood: a failure is what programs say last.
@@ -308,6 +311,21 @@ std::optional<Doubt> doubt_last_line(const Scene& scene) {
                  *last,
                  "a program that fails says so last, and whether this one did does not follow from the rest",
                  {kWholeText, "dmesg -T, nvidia-smi and free -h at the time it ended"}};
+  }
+  return std::nullopt;
+}
+
+// The host's memory, beside the steps of a log: when it is full the kernel ends somebody, without a word here.
+std::optional<Doubt> doubt_host_rise(const Scene& scene) {
+  for (const model::TextFile& file : scene.texts.files) {
+    const auto rise = find_host_rise(file);
+    if (!rise || was_watched(scene, rise->at)) continue;
+    return Doubt{"The host's memory rises from line to line, and what of it is meant to is not said",
+                 rise->at,
+                 fmt::format("\"{}\" is {:g} at first and {:g} after {} readings", rise->label, rise->first, rise->last,
+                             rise->readings),
+                 {"free -h at the beginning and at the end, and dmesg -T | grep -i kill",
+                  "the script: what of each step it keeps (vramfit doctor -- python SCRIPT)"}};
   }
   return std::nullopt;
 }
@@ -392,7 +410,7 @@ bool is_cuda_kernel_failure(const model::LibraryError& error) {
 std::optional<Doubt> find_doubt(const Scene& scene) {
   for (const auto find : {doubt_the_run, doubt_what_was_not_read, doubt_what_was_not_run, doubt_words, doubt_told,
                           doubt_supposed, doubt_cured, doubt_cut_traceback, doubt_what_is_not_known, doubt_mentioned,
-                          doubt_prose, doubt_last_line, doubt_growth, doubt_values, doubt_full_card}) {
+                          doubt_prose, doubt_last_line, doubt_host_rise, doubt_growth, doubt_values, doubt_full_card}) {
     if (auto doubt = find(scene)) return doubt;
   }
   return std::nullopt;

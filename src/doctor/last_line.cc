@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <ranges>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/letters.h"
+#include "base/parse_number.h"
 
 namespace vramfit::doctor {
 
@@ -20,13 +24,6 @@ bool begins_foreign_letter(std::string_view text, std::size_t at) {
   const unsigned first = byte_of(text[at]), second = at + 1 < text.size() ? byte_of(text[at + 1]) : 0;
   if (first == 0xc3) return second != 0x97 && second != 0xb7;  // the signs of times and of division
   return (first > 0xc3 && first <= 0xdf) || first == 0xe0 || first == 0xe1 || (first >= 0xe3 && first <= 0xed);
-}
-
-bool has_letters(std::string_view text) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (is_ascii_letter(text[at]) || begins_foreign_letter(text, at)) return true;
-  }
-  return false;
 }
 
 // Without the colours of a terminal.
@@ -53,222 +50,333 @@ std::vector<std::string_view> split_at_blanks(std::string_view line) {
   }
 }
 
-// What it says but for its numbers, paths and blanks: the lines of a loop differ in nothing else.
-std::string shape_of(std::string_view line) {
-  std::string shape;
-  for (const std::string_view word : split_at_blanks(line)) {
-    if (word.contains('/') || word.contains('\\')) continue;
-    for (const char letter : word) {
-      if (is_ascii_letter(letter) || byte_of(letter) >= 0x80) shape += letter;
-    }
-    shape += ' ';
-  }
-  return shape;
+// ---- a line's words -------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kNumber = "#";
+
+// "1e", "12ms", "GPU0", "0x3f": what has a digit is a figure with its unit, its place or its name's number.
+bool is_figure(std::string_view word) { return std::ranges::any_of(word, base::is_digit); }
+bool is_value(std::string_view low) {
+  static constexpr auto kValues =
+      std::to_array<std::string_view>({"nan", "inf", "none", "null", "true", "false", "n/a"});
+  return std::ranges::find(kValues, low) != kValues.end();
 }
 
-// What programs and people say where all went well, or goes on.
-bool is_ordinary_end(std::string_view low) {
+// "out.pt", "plot.png,": a name with the ending of a file.
+bool is_file_name(std::string_view word) {
+  static constexpr auto kEndings = std::to_array<std::string_view>(
+      {"pt",   "pth", "bin", "safetensors", "onnx", "json", "jsonl", "txt",    "log",    "csv", "png",  "jpg",
+       "jpeg", "npz", "npy", "pkl",         "h5",   "hdf5", "keras", "ckpt",   "yaml",   "yml", "gguf", "engine",
+       "plan", "zip", "tar", "gz",          "mp4",  "wav",  "gif",   "pdf",    "html",   "py",  "xml",  "parquet",
+       "db",   "md",  "ply", "glb",         "webp", "tsv",  "mp3",   "joblib", "pickle", "out"});
+  while (!word.empty() && std::string_view(".,;:!'\")]").contains(word.back())) word.remove_suffix(1);
+  const std::size_t dot = word.rfind('.');
+  return dot != std::string_view::npos && dot > 0 &&
+         std::ranges::find(kEndings, base::lowered(word.substr(dot + 1))) != kEndings.end();
+}
+
+// A file or an address, not "train/loss" with its figure behind it.
+bool is_path(std::string_view word) {
+  while (!word.empty() && std::string_view("\"'([").contains(word.front())) word.remove_prefix(1);
+  if (is_file_name(word)) return true;
+  if (word.contains('\\') || word.contains("://") || word.starts_with('/') || word.starts_with("./")) return true;
+  if (!word.contains('/')) return false;
+  const std::size_t slash = word.rfind('/');
+  return !word.contains('=') &&
+         (word.ends_with('/') || word.substr(slash).contains('.') || std::ranges::count(word, '/') > 1);
+}
+
+// What it says, in lower case: its words in their order, "#" for figures that stand side by side. Signs are left out,
+// and so are paths.
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  const auto add = [&](std::string word) {
+    if (is_figure(word) || is_value(word)) word = kNumber;
+    if (word != kNumber || words.empty() || words.back() != kNumber) words.push_back(std::move(word));
+  };
+  for (const std::string_view token : split_at_blanks(line)) {
+    if (is_path(token)) continue;
+    std::string word;
+    for (std::size_t at = 0; at < token.size(); ++at) {
+      const bool is_sign = byte_of(token[at]) < 0x80
+                               ? !is_ascii_letter(token[at]) && !base::is_digit(token[at])
+                               : (byte_of(token[at]) & 0xc0) != 0x80 && !begins_foreign_letter(token, at);
+      // Within a figure: "0.5", "10:02:05", "1e-05"; within a word: "can't".
+      const bool joins =
+          is_sign && !word.empty() && at + 1 < token.size() &&
+          ((token[at] == '\'' && is_ascii_letter(token[at + 1])) ||
+           (std::string_view(".,:-+").contains(token[at]) && base::is_digit(token[at + 1]) && is_figure(word)));
+      if (!is_sign || joins) {
+        word += base::lower(token[at]);
+        continue;
+      }
+      if (byte_of(token[at]) >= 0x80) {  // a sign of several bytes
+        while (at + 1 < token.size() && (byte_of(token[at + 1]) & 0xc0) == 0x80) ++at;
+      }
+      if (!word.empty()) add(std::move(word));
+      word.clear();
+    }
+    if (!word.empty()) add(std::move(word));
+  }
+  return words;
+}
+
+// ---- a line that the log has had before -----------------------------------------------------------------------------
+
+// The lines of a loop differ in nothing but their figures. A line that came once may be what a failure says twice, and
+// eight ranks say it eight times at the end: a log's own lines come before that end too, or are most of it.
+bool is_of_log(const std::vector<std::string>& words, const std::vector<std::vector<std::string>>& above) {
+  constexpr std::size_t kFewestBefore = 2;
+  std::size_t before = 0, of_end = 0;
+  bool at_end = true;
+  for (auto line = above.rbegin(); line != above.rend(); ++line) {
+    const bool is_same = *line == words;
+    before += is_same;
+    at_end = at_end && is_same;
+    of_end += at_end;
+  }
+  return before >= kFewestBefore && (before > of_end || 2 * (before + 1) > above.size() + 1);
+}
+
+// ---- a line whose words are all known, and known to be harmless -----------------------------------------------------
+
+bool is_any_of(std::string_view low, const std::set<std::string_view>& words) { return words.contains(low); }
+
+// What is measured, and in what: none of it is memory's or a process's.
+const std::set<std::string_view>& measures() {
+  static const std::set<std::string_view> kWords{
+      "epoch",   "epochs",   "step",       "steps",   "iter",     "iters",      "iteration", "iterations", "batch",
+      "batches", "loss",     "losses",     "acc",     "accuracy", "acc1",       "lr",        "learning",   "rate",
+      "train",   "training", "trained",    "val",     "valid",    "validation", "eval",      "evaluation", "evaluate",
+      "test",    "testing",  "mean",       "average", "avg",      "median",     "std",       "total",      "sum",
+      "score",   "scores",   "map",        "ap",      "ar",       "miou",       "iou",       "dice",       "bleu",
+      "rouge",   "ppl",      "perplexity", "reward",  "return",   "throughput", "fps",       "sample",     "samples",
+      "image",   "images",   "token",      "tokens",  "example",  "examples",   "time",      "took",       "elapsed",
+      "eta",     "s",        "sec",        "secs",    "second",   "seconds",    "m",         "min",        "mins",
+      "minute",  "minutes",  "h",          "hours",   "hour",     "ms",         "us",        "it",         "speed",
+      "data",    "real",     "user",       "sys",     "fold",     "trial",      "round",     "cycle",      "seed",
+      "top",     "class",    "precision",  "recall",  "f",        "f1",         "auc",       "psnr",       "ssim",
+      "fid",     "mse",      "mae",        "rmse",    "best",     "final",      "max",       "grad",       "norm",
+      "runtime", "percent",  "micro",      "macro",   "weighted", "support",    "duration",  "episode",    "episodes",
+      "overall", "prompt",   "generation", "finish",  "metric",   "metrics",    "wall",      "clock",      "eps"};
+  return kWords;
+}
+
+// What holds a sentence together, and what loggers put before it.
+const std::set<std::string_view>& small_words() {
+  static const std::set<std::string_view> kWords{
+      "a",    "an",    "the",    "of",  "in",   "for",   "per",  "at",   "on",   "from", "to",    "and",
+      "with", "by",    "is",     "are", "was",  "were",  "has",  "have", "been", "it",   "its",   "this",
+      "all",  "as",    "your",   "you", "can",  "after", "into", "over", "we",   "i",    "now",   "be",
+      "info", "debug", "notice", "log", "main", "root",  "d",    "jan",  "feb",  "mar",  "apr",   "may",
+      "jun",  "jul",   "aug",    "sep", "oct",  "nov",   "dec",  "mon",  "tue",  "wed",  "thu",   "fri",
+      "sat",  "sun",   "am",     "pm",  "utc",  "pst",   "pdt",  "cet",  "here", "see",  "under", "y"};
+  return kWords;
+}
+
+// What is made, and who makes it.
+const std::set<std::string_view>& things() {
+  static const std::set<std::string_view> kWords{
+      "model",       "models",       "weights",   "checkpoint",   "checkpoints", "state",      "file",    "files",
+      "folder",      "results",      "result",    "output",       "outputs",     "logs",       "report",  "history",
+      "process",     "job",          "run",       "script",       "program",     "everything", "trainer", "fit",
+      "finder",      "engine",       "server",    "application",  "startup",     "tests",      "dataset", "inference",
+      "prediction",  "predictions",  "picture",   "video",        "audio",       "lora",       "adapter", "tokenizer",
+      "config",      "onnx",         "wandb",     "table",        "plot",        "figure",     "summary", "limit",
+      "prompts",     "size",         "view",      "results",      "dir",         "directory",  "pytorch", "artifacts",
+      "upload",      "warmup",       "benchmark", "export",       "request",     "work",       "stages",  "pass",
+      "post",        "get",          "skipped",   "costs",        "warnings",    "uvicorn",    "taken",   "search",
+      "calibration", "quantization", "download",  "installation", "build"};
+  return kWords;
+}
+
+// An end that was wanted.
+const std::set<std::string_view>& good_ends() {
+  static const std::set<std::string_view> kWords{
+      "finished",   "finishes",     "finish",    "complete", "completed", "completes", "done",      "success",
+      "successful", "successfully", "succeeded", "saved",    "written",   "wrote",     "passed",    "reached",
+      "ready",      "exported",     "built",     "bye",      "goodbye",   "uploaded",  "generated", "ok"};
+  return kWords;
+}
+
+// "0" of "0.5" is another number.
+bool begins_with_digits(std::string_view rest) {
+  if (rest.starts_with('.')) rest.remove_prefix(1);
+  return !rest.empty() && base::is_digit(rest.front());
+}
+
+// What a program says when it waits for others, or that what is feared did not come: whole phrases, read as one word.
+std::string with_phrases(std::string low) {
+  constexpr auto kGood = std::to_array<std::string_view>(
+      {"exit code 0", "exit code: 0", "exited with code 0", "exit status 0", "exited with 0", "exited normally",
+       "return code 0", "return code: 0", "returncode=0", "exitcode: 0", "exit_code=0", "exit_code: 0", "rc=0",
+       "no ooms found", "no oom found", "no oom", "no errors", "no error", "no leaks", "no issues found",
+       "no problems found", "not a failure", "server started", "startup complete", "running on http", "listening on",
+       "press ctrl+c to quit", "press ctrl", "running on local url", "the server is fired up and ready to roll",
+       // of Kaldi and of ONNX Runtime, as they begin
+       "disabling caching of gpu memory", "begin execution",
+       "do not forget to share your model on huggingface.co/models", "0 failed", "0 errors", "0 warnings", "0 failures",
+       "stopped:"});
+  for (const std::string_view good : kGood) {
+    for (std::size_t at = low.find(good); at != std::string::npos; at = low.find(good, at + 6)) {
+      const bool is_whole = (at == 0 || (!is_ascii_letter(low[at - 1]) && !base::is_digit(low[at - 1]))) &&
+                            !begins_with_digits(std::string_view(low).substr(at + good.size()));
+      if (is_whole) low.replace(at, good.size(), good == "stopped:" ? "  " : " done ");
+    }
+  }
+  return low;
+}
+
+// A test's error is a figure: "Test Error 0.12", "mean absolute error: 3e-4".
+std::string with_measured_errors(std::string low) {
+  for (const std::string_view kind : {"test", "train", "training", "val", "validation", "mean", "average", "absolute",
+                                      "squared", "class", "relative", "prediction", "eval"}) {
+    for (const char between : {' ', '_', '-'}) {
+      const std::string whole = std::string(kind) + between + "error";
+      const std::size_t at = low.find(whole);
+      if (at != std::string::npos) low.replace(at, whole.size(), "loss");
+    }
+  }
+  return low;
+}
+
+// Every bracket and quotation that is opened is closed: a line that was cut has not.
+bool is_whole(std::string_view line) {
+  std::string open;
+  std::size_t quotes = 0, ticks = 0;
+  for (const char letter : line) {
+    if (std::string_view("([{").contains(letter)) open += letter;
+    if (std::string_view(")]}").contains(letter)) {
+      const char opening = letter == ')' ? '(' : letter == ']' ? '[' : '{';
+      if (!open.empty() && open.back() == opening) open.pop_back();
+    }
+    quotes += letter == '"';
+    ticks += letter == '`';
+  }
+  return open.empty() && quotes % 2 == 0 && ticks % 2 == 0;
+}
+
+// In other languages: what ends so, unless it is denied. "无法完成操作": that it could not be completed.
+bool is_foreign_end(std::string_view low) {
   static constexpr auto kEnds = std::to_array<std::string_view>(
-      {"finish", "complete", "done", "success", "saved", "saving", "passed", "resum", "continu", "retry", "recover",
-       "reached", "best", "ready", "not a failure", "improv", "running on http", "listening on", "press ctrl", "no oom",
-       "no error",
-       // Chinese, Japanese, Korean
-       "完成", "结束", "保存", "成功", "完了", "終了しました", "완료", "저장", "성공",
-       // Russian, French, German, Spanish, Portuguese, Polish, Turkish, Vietnamese
-       "заверш", "готов", "сохран", "успеш", "terminé", "enregistr", "sauvegard", "abgeschlossen", "gespeichert",
-       "fertig", "guardad", "completad", "finaliz", "conclu", "salvo", "zakończ", "zapisan", "tamamland", "kaydedil",
-       "hoàn", "xong"});
-  // "无法完成操作": that it could not be completed is no end that was wanted.
+      {"完成",        "结束",      "保存",     "成功",      "完了",    "終了しました", "완료",      "저장",
+       "성공",        "заверш",    "сохран",   "успеш",     "terminé", "enregistr",    "sauvegard", "abgeschlossen",
+       "gespeichert", "fertig",    "guardad",  "completad", "finaliz", "conclu",       "salvo",     "zakończ",
+       "zapisan",     "tamamland", "kaydedil", "hoàn",      "xong"});
   static constexpr auto kDenials = std::to_array<std::string_view>(
-      {"cannot", "can't", "could not", "unable", "without", "无法", "未能", "不能", "失败", "ません", "失敗", "실패",
-       "못", "не удалось", "nicht", "no se pudo", "échou", "não foi", "nie uda"});
-  if (std::ranges::any_of(kDenials, [&](std::string_view word) { return low.contains(word); })) return false;
+      {"无法", "未能", "不能", "失败", "ません", "失敗", "실패", "못", "не ", "nicht", "no se pudo", "échou", "não ",
+       "nie ", "但", "chưa", "không", "error", "fehler"});
+  constexpr std::size_t kLongest = 80;  // bytes of such a line: more tells more than its end
+  if (low.size() > kLongest || std::ranges::any_of(kDenials, [&](std::string_view word) { return low.contains(word); }))
+    return false;
   return std::ranges::any_of(kEnds, [&](std::string_view word) { return low.contains(word); });
 }
 
-// Rows of tables and progress bars.
-bool is_of_table(std::string_view line) {
-  return line.starts_with('|') || line.starts_with('+') || line.contains("%|") || line.ends_with('|');
+// What figures of memory are named after, where they tell how much is used and no figure says that it is all.
+const std::set<std::string_view>& used_memory() {
+  static const std::set<std::string_view> kWords{
+      "memory", "mem", "gpu", "cuda", "vram", "allocated", "reserved", "used", "usage", "peak",  "cached",    "active",
+      "torch",  "ma",  "ca",  "kb",   "mb",   "gb",        "kib",      "mib",  "gib",   "bytes", "footprint", "end"};
+  return kWords;
 }
 
-// "学習時間: 12分": a name and its figure.
-bool has_labelled_figure(std::string_view line) {
-  for (const std::string_view sign : {":", "=", "："}) {
-    for (std::size_t at = line.find(sign); at != std::string_view::npos; at = line.find(sign, at + 1)) {
-      const std::size_t value = line.find_first_not_of(' ', at + sign.size());
-      if (at > 0 && value != std::string_view::npos && base::is_digit(line[value])) return true;
+// "100 %", "24564 / 24564 MiB": all of something.
+bool tells_of_all(std::string_view line) {
+  constexpr double kAllButAll = 0.95;
+  double before = -1;  // the number before this one
+  for (std::size_t at = 0; at < line.size();) {
+    if (!base::is_digit(line[at])) {
+      if (line[at] != '/' && line[at] != ' ' && !is_ascii_letter(line[at])) before = -1;
+      ++at;
+      continue;
     }
+    std::size_t end = at;
+    while (end < line.size() && (base::is_digit(line[end]) || line[end] == '.')) ++end;
+    const double number =
+        base::parse_number<double>(line.substr(at, line[end - 1] == '.' ? end - 1 - at : end - at)).value_or(-1);
+    const std::size_t behind = line.find_first_not_of(' ', end);
+    if (behind != std::string_view::npos && line[behind] == '%' && number >= 100 * kAllButAll) return true;
+    const std::size_t slash = line.substr(0, at).find_last_not_of(' ');
+    if (slash != std::string_view::npos && line[slash] == '/' && number > 0 && before >= kAllButAll * number)
+      return true;
+    before = number;
+    at = end;
   }
   return false;
 }
 
-bool is_foreign(std::string_view line) {
-  if (has_labelled_figure(line)) return false;
-  return std::ranges::any_of(split_at_blanks(line), [](std::string_view word) {
-    if (word.contains('/') || word.contains('\\')) return false;
-    for (std::size_t at = 0; at < word.size(); ++at) {
-      if (begins_foreign_letter(word, at)) return true;
-    }
-    return false;
-  });
-}
-
-// Words of an end that nobody wanted, each at the beginning of a word: "kill" and not "skill". A number before them
-// counts such events: "0 failed".
-bool tells_bad_end(std::string_view line, std::string_view low) {
-  static constexpr auto kFailures = std::to_array<std::string_view>(
-      {"kill",         "died ",           "crash",      "fatal",         "abort",       "failed",
-       "quota",        "denied",          "refused",    "insufficient",  "not enough",  "no_memory",
-       "context_lost", "connection lost", "0xc0000",    "gone over",     "exceeds max", "greater than webgl",
-       "fault",        "out of gpu",      "out of res", "out of memory", "out of space"});
-  for (const std::string_view word : kFailures) {
-    for (std::size_t at = low.find(word); at != std::string_view::npos; at = low.find(word, at + 1)) {
-      const std::size_t before = low.substr(0, at).find_last_not_of(" ");
-      const bool is_count =
-          before != std::string_view::npos && before + 1 < at && base::is_digit(low[before]) && word != "0xc0000";
-      if ((at == 0 || !is_ascii_letter(low[at - 1])) && !is_count) return true;
+// Without the place of source that a logger names: "[I:onnxruntime:, executor.cc:176 Execute]", "(server.go:168)".
+std::string without_places(std::string_view line) {
+  std::string rest(line);
+  for (const auto& [opening, closing] : {std::pair('[', ']'), std::pair('(', ')')}) {
+    for (std::size_t at = rest.find(opening); at != std::string::npos; at = rest.find(opening, at + 1)) {
+      std::size_t end = at, depth = 0;
+      do {
+        depth += rest[end] == opening;
+        depth -= rest[end] == closing;
+        ++end;
+      } while (end < rest.size() && depth > 0);
+      const std::string_view group = std::string_view(rest).substr(at, end - at);
+      const bool is_place =
+          std::ranges::any_of(std::initializer_list<std::string_view>{".cc:", ".cpp:", ".cu:", ".py:", ".go:", ".rs:"},
+                              [&](std::string_view ending) {
+                                const std::size_t found = group.find(ending);
+                                return found != std::string_view::npos && base::is_digit(group[found + ending.size()]);
+                              });
+      if (is_place && depth == 0) rest.replace(at, end - at, " ");
     }
   }
-  // A name of an error, and not a figure: "Test Error 0.12", "error: 3e-4"
-  for (std::size_t at = line.find("Error"); at != std::string_view::npos; at = line.find("Error", at + 1)) {
-    const std::string_view behind = line.substr(at + 5);
-    if (behind.starts_with(']') || behind.empty() ||
-        (behind.starts_with(": ") && behind.size() > 2 && is_ascii_letter(behind[2])))
+  return rest;
+}
+
+// A server's line for a request that it answered.
+bool is_answered_request(std::string_view line) {
+  const bool is_request = line.contains("POST /") || line.contains("GET /") || line.contains("POST  ") ||
+                          line.contains("GET  ") || line.contains("POST \"/") || line.contains("GET \"/");
+  return is_request && is_whole(line) && (line.contains("\" 200") || line.contains("| 200 |"));
+}
+
+// All words are known: what was measured and the figure, or an end that was wanted. Words that the log's own lines have
+// are known too.
+bool is_harmless(std::string_view last, const std::map<std::string, std::size_t>& said_above, bool came_before) {
+  const std::size_t often_enough = came_before ? 1 : 3;
+  if (!is_whole(last)) return false;
+  std::string plain;  // what stands in quotation marks of code is a name
+  bool within = false;
+  for (const char letter : last) {
+    if (letter == '`') within = !within;
+    plain += letter == '`' || within ? ' ' : letter;
+  }
+  bool has_figure = false, has_measure = false, has_end = false;
+  const bool is_all = tells_of_all(plain);
+  for (const std::string& word : words_of(with_measured_errors(with_phrases(base::lowered(without_places(plain)))))) {
+    const bool is_end = is_any_of(word, good_ends());
+    const bool is_measure = is_any_of(word, measures()) || (!is_all && is_any_of(word, used_memory()));
+    has_end |= is_end;
+    has_figure |= word == kNumber;
+    has_measure |= is_measure;
+    if (is_end || is_measure || word == kNumber || is_any_of(word, small_words()) || is_any_of(word, things()))
+      continue;
+    const auto above = said_above.find(word);
+    if (above == said_above.end() || above->second < often_enough) return false;
+  }
+  return has_end || (has_figure && has_measure);
+}
+
+// ---- the line -------------------------------------------------------------------------------------------------------
+
+// Rows of tables, and bars of progress that are whole.
+bool is_of_table(std::string_view line) {
+  if (line.size() > 1 && (line.starts_with('|') || line.starts_with('+')) && line.back() == line.front()) return true;
+  return line.contains("%|") && is_whole(line);
+}
+
+bool has_words_or_figures(std::string_view line) {
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (is_ascii_letter(line[at]) || base::is_digit(line[at]) || line[at] == '\0' || begins_foreign_letter(line, at))
       return true;
   }
   return false;
-}
-
-// The shell's word for how a process ended stands alone, and so do few others: "Zabit". English has been read.
-bool is_one_word(std::string_view line, std::string_view low) {
-  constexpr std::size_t kShortest = 5, kLongest = 24;
-  return line.size() >= kShortest && line.size() <= kLongest && line[0] >= 'A' && line[0] <= 'Z' &&
-         std::ranges::all_of(low.substr(1), is_ascii_letter) && std::ranges::equal(line.substr(1), low.substr(1)) &&
-         !low.ends_with("ing") && !low.ends_with("ed") && low != "false" && low != "goodbye" && low != "exit";
-}
-
-// "Kesalahan: memori GPU tidak cukup": a word, a colon and words without a number, of which none holds an English
-// sentence together.
-bool is_announced(std::string_view line, std::string_view low) {
-  const std::size_t colon = line.find(": ");
-  if (colon == std::string_view::npos || colon < 4 || !std::ranges::all_of(line.substr(0, colon), is_ascii_letter) ||
-      std::ranges::any_of(line, [](char letter) { return base::is_digit(letter); }))
-    return false;
-  static constexpr auto kEnglish = std::to_array<std::string_view>(
-      {"the", "a",     "an",   "is",  "are", "was",   "to",       "of",   "in",    "on",
-       "at",  "for",   "with", "and", "or",  "from",  "by",       "no",   "not",   "none",
-       "all", "using", "will", "be",  "new", "model", "training", "true", "false", "running"});
-  const auto words = split_at_blanks(low.substr(colon + 2));
-  const bool is_english = std::ranges::any_of(words, [](std::string_view word) {
-    return std::ranges::find(kEnglish, word) != kEnglish.end() || word.contains('.') || word.contains('/') ||
-           word.contains('_') || word.contains('=');
-  });
-  return words.size() >= 3 && !is_english;
-}
-
-// A word of nothing but letters: "gone,", "can't", "half-way". Names of programs have other signs in them.
-std::string_view plain_word(std::string_view word) {
-  constexpr std::string_view kAround = "\"'`()[]<>*.,;:!?";
-  const std::size_t begin = word.find_first_not_of(kAround), end = word.find_last_not_of(kAround);
-  if (begin == std::string_view::npos) return {};
-  word = word.substr(begin, end - begin + 1);
-  const bool is_plain =
-      std::ranges::all_of(word, [](char letter) { return is_ascii_letter(letter) || letter == '\'' || letter == '-'; });
-  return is_plain && is_ascii_letter(word.front()) ? word : std::string_view();
-}
-
-bool has_digit(std::string_view word) { return std::ranges::any_of(word, base::is_digit); }
-
-// What logs name beside their figures, the units, and what loggers call their levels.
-bool is_word_of_logs(std::string_view low) {
-  static constexpr auto kWords = std::to_array<std::string_view>(
-      {"epoch",   "epochs",     "step",     "steps",      "iter",     "iteration", "iterations", "batch",
-       "batches", "loss",       "losses",   "acc",        "accuracy", "error",     "lr",         "learning",
-       "rate",    "train",      "training", "trained",    "val",      "valid",     "validation", "validate",
-       "eval",    "evaluation", "test",     "testing",    "mean",     "average",   "avg",        "total",
-       "sum",     "score",      "map",      "miou",       "iou",      "bleu",      "ppl",        "perplexity",
-       "reward",  "throughput", "fps",      "samples",    "images",   "tokens",    "examples",   "time",
-       "took",    "elapsed",    "eta",      "in",         "of",       "for",       "per",        "at",
-       "on",      "from",       "to",       "and",        "with",     "s",         "sec",        "secs",
-       "second",  "seconds",    "m",        "min",        "mins",     "minute",    "minutes",    "h",
-       "hours",   "hour",       "ms",       "us",         "b",        "kb",        "mb",         "gb",
-       "kib",     "mib",        "gib",      "memory",     "mem",      "peak",      "gpu",        "cuda",
-       "cpu",     "ram",        "vram",     "allocated",  "reserved", "used",      "usage",      "size",
-       "speed",   "data",       "model",    "parameters", "params",   "real",      "user",       "sys",
-       "info",    "debug",      "notice",   "log",        "i",        "d",         "rank",       "worker",
-       "device",  "fold",       "run",      "trial",      "round",    "cycle",     "seed",       "top",
-       "class",   "precision",  "recall",   "f",          "auc",      "psnr",      "ssim",       "fid",
-       "true",    "false",      "none",     "null",       "yes",      "all",       "exit",       "exits",
-       "exited",  "code",       "return",   "status"});
-  return std::ranges::find(kWords, low) != kWords.end();
-}
-
-// "Loading the shards", "Server started": with these words programs say what they are about to do, or have just done.
-bool announces(std::string_view low) {
-  static constexpr auto kWhole =
-      std::to_array<std::string_view>({"begin", "begins", "built", "found", "got", "set", "wrote", "written", "read"});
-  static constexpr auto kStems = std::to_array<std::string_view>(
-      {"allocat",    "build",   "cach",      "calculat",  "captur",   "check",   "collect",  "compil", "comput",
-       "configur",   "convert", "creat",     "decod",     "detect",   "disabl",  "download", "dump",   "enabl",
-       "encod",      "enter",   "evaluat",   "export",    "extract",  "fetch",   "freez",    "fus",    "generat",
-       "import",     "infer",   "initializ", "initialis", "inject",   "install", "launch",   "listen", "load",
-       "logg",       "mapp",    "measur",    "merg",      "mov",      "optimiz", "pars",     "play",   "plott",
-       "prepar",     "process", "quantiz",   "read",      "register", "restor",  "reus",     "runn",   "sampl",
-       "sav",        "scann",   "select",    "serv",      "sett",     "shuffl",  "skipp",    "start",  "stor",
-       "synchroniz", "tokeniz", "unload",    "updat",     "upload",   "us",      "validat",  "visit",  "warm",
-       "writ"});
-  if (std::ranges::find(kWhole, low) != kWhole.end()) return true;
-  return std::ranges::any_of(kStems, [&](std::string_view stem) {
-    return low.starts_with(stem) && (low.substr(stem.size()) == "ing" || low.substr(stem.size()) == "ed");
-  });
-}
-
-// Words that take back what was announced: "Training stopped", "Loading it never ended".
-bool takes_back(std::string_view low) {
-  static constexpr auto kWords = std::to_array<std::string_view>(
-      {"but",     "no",       "not",     "never", "nothing",  "nobody",      "without", "gone",    "went",
-       "stop",    "stops",    "stopped", "stuck", "hang",     "hangs",       "hung",    "froze",   "frozen",
-       "freezes", "dead",     "dies",    "dying", "dropped",  "lost",        "lose",    "again",   "forever",
-       "until",   "anymore",  "black",   "blank", "vanished", "disappeared", "silent",  "silence", "quit",
-       "quits",   "crawl",    "crawls",  "slow",  "slower",   "too",         "ended",   "ends",    "alone",
-       "then",    "suddenly", "less",    "away",  "full",     "only"});
-  return low.ends_with("n't") || std::ranges::find(kWords, low) != kWords.end();
-}
-
-// A line of words that neither a label nor a figure explains: somebody, or some program, says something, and it is the
-// only time. What is left out is what stands before a colon or "=" that a figure follows, and words of this log.
-bool says_something_new(std::string_view line, const std::vector<std::string>& lines) {
-  const auto words = split_at_blanks(line);
-  std::size_t fresh = 0, plain = 0;
-  bool announced = false, says_what_is_done = false, taken_back = false;
-  std::vector<std::string> known;
-  for (const std::string& above : lines) {
-    for (const std::string_view word : split_at_blanks(above)) known.push_back(lowered(plain_word(word)));
-  }
-  std::ranges::sort(known);
-  for (std::size_t at = 0; at < words.size(); ++at) {
-    const std::string low = lowered(plain_word(words[at]));
-    if (low.empty()) continue;
-    ++plain;
-    if (announces(low)) {
-      announced |= fresh == 0;
-      says_what_is_done = true;
-      continue;
-    }
-    if (is_word_of_logs(low) || std::ranges::binary_search(known, low)) continue;
-    taken_back |= takes_back(low);
-    // "Temps total : 12 s"
-    std::size_t behind = at;
-    while (behind < words.size() && behind < at + 3 && !words[behind].ends_with(':') && !words[behind].ends_with('='))
-      ++behind;
-    const bool has_sign = behind < words.size() && (words[behind].ends_with(':') || words[behind].ends_with('='));
-    if (has_sign && behind + 1 < words.size() && has_digit(words[behind + 1])) continue;
-    ++fresh;
-  }
-  if (plain < 2 || fresh == 0) return false;
-  announced |= says_what_is_done && fresh == 1;  // "Engine built in 9 s"
-  const bool is_row_of_names = plain * 2 <= words.size();
-  return taken_back || (!is_row_of_names && !announced);
 }
 
 // "me@box:~/work$": the shell waits, and no program says that.
@@ -280,23 +388,34 @@ bool is_prompt(std::string_view line) {
 }  // namespace
 
 std::optional<model::SourceLine> find_strange_last_line(const model::TextFile& file) {
+  constexpr std::size_t kFewestOfOne = 4;
   std::vector<std::string> lines;
   for (std::string_view left = file.sample; !left.empty();) {
     const std::size_t end = std::min(left.find_first_of("\r\n"), left.size());
-    if (has_letters(left.substr(0, end))) lines.push_back(without_colours(left.substr(0, end)));
+    if (has_words_or_figures(left.substr(0, end))) lines.push_back(without_colours(left.substr(0, end)));
     left.remove_prefix(std::min(end + 1, left.size()));
   }
   while (!lines.empty() && is_prompt(lines.back())) lines.pop_back();
   if (lines.empty()) return std::nullopt;
-  const std::string last = lines.back(), low = lowered(last);
+  const std::string last = lines.back();
   // What is said over and over at the end, with no figure that goes on, is said once.
+  const std::size_t all = lines.size();
   while (!lines.empty() && lines.back() == last) lines.pop_back();
-  const std::string shape = shape_of(last);
-  if (std::ranges::any_of(lines, [&](const std::string& line) { return shape_of(line) == shape; })) return std::nullopt;
-  if (is_ordinary_end(low) || is_of_table(last)) return std::nullopt;
-  if (!is_foreign(last) && !tells_bad_end(last, low) && !is_one_word(last, low) && !is_announced(last, low) &&
-      !says_something_new(last, lines))
-    return std::nullopt;
+  if (lines.empty() && all >= kFewestOfOne) return std::nullopt;  // nothing else is in it
+  if (is_of_table(last) || is_answered_request(last) || is_foreign_end(base::lowered(last))) return std::nullopt;
+  std::vector<std::vector<std::string>> above;
+  std::map<std::string, std::size_t> said_above;
+  for (const std::string& line : lines) {
+    above.push_back(words_of(line));
+    for (const std::string& word : std::set(above.back().begin(), above.back().end())) ++said_above[word];
+  }
+  const auto words = words_of(last);
+  const bool came_before = std::ranges::find(above, words) != above.end();
+  const bool is_cut = !came_before && std::ranges::any_of(above, [&](const auto& line) {
+    return line.size() > words.size() && std::ranges::equal(words, line | std::views::take(words.size()));
+  });
+  if (is_cut) return model::SourceLine{file.name, 0, last};
+  if (is_of_log(words, above) || is_harmless(last, said_above, came_before)) return std::nullopt;
   return model::SourceLine{file.name, 0, last};
 }
 

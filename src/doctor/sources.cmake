@@ -1,5 +1,5 @@
 vramfit_room(doctor
-  SOURCES all_clear.cc at_failure.cc checks.cc diagnose.cc draft.cc failure.cc handled.cc in_force.cc outside_pytorch.cc holders.cc kept.cc last_line.cc launcher_lines.cc leak.cc likeness.cc likeness_finding.cc memory_series.cc not_run.cc printed_shape.cc ranks.cc registry.cc remedies.cc scene.cc
+  SOURCES all_clear.cc at_failure.cc checks.cc diagnose.cc draft.cc failure.cc handled.cc host_series.cc in_force.cc outside_pytorch.cc holders.cc kept.cc last_line.cc launcher_lines.cc leak.cc likeness.cc likeness_finding.cc memory_series.cc not_run.cc printed_shape.cc ranks.cc registry.cc remedies.cc scene.cc
     sizes.cc snapshot_facts.cc
     stack.cc whereabouts.cc causes/allocator_config_bug.cc causes/attention_quadratic.cc causes/capacity_exceeded.cc
     causes/checkpoint_kept_on_gpu.cc causes/cudnn_workspace.cc causes/data_dependent_blowup.cc causes/driver_overhead.cc
@@ -13,7 +13,7 @@ vramfit_room(doctor
     causes/serving_overcommit.cc causes/shm_exhausted.cc causes/single_huge_allocation.cc
     causes/size_computation_bug.cc causes/triton_shared_memory.cc causes/unknown.cc causes/variable_length_spike.cc causes/windows_shared_memory.cc
     causes/wrong_device.cc
-  TESTS at_failure_test.cc diagnose_test.cc kept_test.cc last_line_test.cc likeness_finding_test.cc likeness_test.cc outside_pytorch_test.cc ranks_test.cc memory_series_test.cc not_run_test.cc scene_test.cc snapshot_failure_test.cc
+  TESTS at_failure_test.cc diagnose_test.cc host_series_test.cc kept_test.cc last_line_test.cc likeness_finding_test.cc likeness_test.cc outside_pytorch_test.cc ranks_test.cc memory_series_test.cc not_run_test.cc scene_test.cc snapshot_failure_test.cc
   ROOMS allocator devices liveness model)
 
 # The smallest example of each cause is data beside the program: `vramfit explain` shows it.

@@ -13,6 +13,8 @@ OOM = (
     "by PyTorch but unallocated."
 )
 
+EPOCHS = "".join(f"epoch {i} train {2.3 - i / 10:.3f} val {2.4 - i / 10:.3f}\n" for i in range(8))
+
 UNKNOWN = {
     "a_card_that_is_hidden": (
         "Traceback (most recent call last):\n"
@@ -67,6 +69,29 @@ UNKNOWN = {
     "a_last_line_of_plain_words": "step 1 loss 0.5\nstep 2 loss 0.4\nand then the screen went black\n",
     "a_last_line_of_plain_words_by_logging": (
         "2026-11-21 10:01:05 INFO step 1 loss 0.5\n2026-11-21 10:02:05 INFO the other worker is not there any longer\n"
+    ),
+    "a_last_line_of_figures": EPOCHS + "hbm_used=100% hbm_free=0 status=7\n",
+    "a_last_line_of_all_that_there_is": EPOCHS + "VRAM Usage [##########] 24564 / 24564 MiB\n",
+    "a_last_word_that_is_cut": EPOCHS + "torch.OutOfMe",
+    "a_frame_that_is_cut": EPOCHS + '  File "/usr/lib/python3.10/site-packages/transfor',
+    "a_bar_that_is_cut": EPOCHS + "Epoch 7:  99%|####| 990/1000 [00:10<00:00, 88.1it/s, loss=0.1",
+    "zeros_at_the_end": EPOCHS + "\0" * 8,
+    "a_date_that_is_cut": EPOCHS + "2020-05-08 18:5",
+    "retries_of_the_allocator": EPOCHS + "num_alloc_retries: 412\n" + EPOCHS,
+    "a_count_of_ooms": EPOCHS + '{"loss": 0.3, "num_ooms": 2}\n' + EPOCHS,
+    "flushes_of_the_cache": (
+        EPOCHS + "[stage3.py:1949:step] 4 pytorch allocator cache flushes since last step.\n" + EPOCHS
+    ),
+    "memory_that_is_oversubscribed": EPOCHS + "cudaMallocManaged oversubscription active\n" + EPOCHS,
+    "a_model_that_accelerate_left_out": (
+        EPOCHS + "Some parameters are on the meta device because they were offloaded to the cpu and disk.\n" + EPOCHS
+    ),
+    "a_host_that_fills_up": "".join(f"step {i} loss 0.5 rss {4.1 + i * 1.9:.1f}GB\n" for i in range(20)),
+    "arguments_by_themselves": "Namespace(lr=0.001, batch_size=64, epochs=10, gpu=0)\n",
+    "a_name_for_no_memory": EPOCHS + "RuntimeError: CNRT error: CNRT_RET_ERR_NOMEM\n",
+    "an_error_that_is_cut": EPOCHS + "RuntimeError: CUDA out of me",
+    "a_container_that_used_it_all": (
+        "docker: Error response from daemon: OCI runtime: cannot start a container that has used all its memory.\n"
     ),
     "prose_of_something_else": "Dear neighbour,\nthe bins are to be put out before seven.\n",
 }
