@@ -223,10 +223,27 @@ void put_before(model::Finding likelier, std::vector<model::Finding>& findings) 
   findings.insert(findings.begin(), std::move(likelier));
 }
 
-// Rules found a cause, and are not sure of it.
+// What stands behind "Tried to allocate" in an out-of-memory message is the same whatever the cause, but for its
+// numbers, and those the rules have read. It is six times as long as what many people write beside it.
+std::string words_beside_messages(const Scene& scene) {
+  constexpr std::string_view kTried = "Tried to allocate";
+  std::string all = words_compared(scene);
+  for (std::size_t at = all.find(kTried); at != std::string::npos; at = all.find(kTried, at)) {
+    all.erase(at, std::min(all.find('\n', at), all.size()) - at);
+  }
+  return all;
+}
+
+// Rules found a cause, and are not sure of it. Where they only know that the card is full, the message said so: why is
+// in what somebody wrote beside it.
 void weigh_against_known_texts(const Scene& scene, std::vector<model::Finding>& findings, const KnownTexts& known,
                                const Gates& gates) {
-  const Likeness likeness = compare(scene, known);
+  const bool is_full_alone = scene.oom_has_numbers && findings.front().confidence <= gates.unsure &&
+                             findings.front().label == "capacity_exceeded";
+  const Likeness likeness = is_full_alone
+                                ? known.compare(words_beside_messages(scene), ruled_out_by_what_is_told(scene))
+                                : compare(scene, known);
+  if (is_full_alone && likeness.share < gates.share_beside_message) return;
   const Cause* cause = find_cause(likeness.code);
   if (cause == nullptr || likeness.known_words < gates.fewest_to_name) return;
   if (is_ruled_out(scene, findings, likeness.code)) return;

@@ -59,6 +59,7 @@ bool set_gate(doctor::Gates& gates, const std::string& name, double number) {
                                               {"healthy_to_clear_short", &gates.healthy_to_clear_short},
                                               {"unsure", &gates.unsure},
                                               {"share_to_outrank", &gates.share_to_outrank},
+                                              {"share_beside_message", &gates.share_beside_message},
                                               {"likelier", &gates.likelier},
                                               {"much_likelier", &gates.much_likelier},
                                               {"far_likelier", &gates.far_likelier},

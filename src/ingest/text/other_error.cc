@@ -69,6 +69,11 @@ bool names_error(std::string_view text) {
       // "Here is the error:" announces one.
       const bool is_word_alone = at > 0 && is_blank(text[at - 1]);
       if (is_word_alone && behind.starts_with(':') && trim(behind.substr(1)).empty()) continue;
+      // "class_error: 50.1  loss: 1.8": a figure of that name.
+      const std::string_view value = trim(behind.starts_with(':') ? behind.substr(1) : std::string_view());
+      const bool is_metric = at > 0 && text[at - 1] == '_' && !value.empty() &&
+                             (is_digit(value[0]) || value.starts_with("nan") || value.starts_with('-'));
+      if (is_metric) continue;
       if (behind.starts_with(':') || behind.starts_with(']') || same_ignoring_case(behind.substr(0, 5), " code") ||
           trim(behind).empty())
         return true;

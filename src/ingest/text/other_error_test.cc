@@ -10,7 +10,8 @@ TEST(NamesError, by_its_form_alone) {
                            "bash: pyhton: command not found", "AssertionError", "KeyboardInterrupt"}) {
     EXPECT_TRUE(names_error(text)) << text;
   }
-  for (const char* text : {"0 errors so far", "error rate 0.02, loss 1.2", "epoch 1", "Here is the error:"})
+  for (const char* text : {"0 errors so far", "error rate 0.02, loss 1.2", "epoch 1",
+                           "Here is the error:", "Epoch: [3]  class_error: 50.1  loss: 1.8452 (2.2991)"})
     EXPECT_FALSE(names_error(text)) << text;
 }
 

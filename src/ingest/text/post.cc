@@ -47,7 +47,8 @@ class PostReader final : public TextReader {
       example_ = example_ == Example::kBegun ? Example::kNone : example_;
       return;
     }
-    if (is_of_document(line.whole) && !line.whole.contains(" I ")) {  // "- [x] I have the newest driver"
+    if (is_of_document(line.whole) && !is_error_line(trim(line.text)) &&
+        !line.whole.contains(" I ")) {  // "- [x] I have the newest driver"
       ++document_marks_;
       is_page_ = is_page_ || (is_heading(line.whole) && !contains_ignoring_case(line.whole, "happen"));
     }
