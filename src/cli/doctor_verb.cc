@@ -86,6 +86,10 @@ Result<app::DoctorRequest> build(DoctorOptions& options, const Command& command,
 }
 
 Result<int> act(DoctorOptions options, const Command& command) {
+  if (options.job.json == "-" && options.sarif == "-") {
+    return base::fail(base::ErrorCode::kUsage, "--json and --sarif can't both be written to standard output", {},
+                      "a file for one of them: --sarif findings.sarif");
+  }
   JsonOutput output(options.job.json);
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const std::int64_t began = base::steady_clock().now_ns();
@@ -102,7 +106,7 @@ Result<int> act(DoctorOptions options, const Command& command) {
   const double seconds = base::seconds_between(began, base::steady_clock().now_ns());
   book.finish(history::summarize(*diagnosis, seconds, json), progress);
   if (auto written = output.write(json); !written) return std::unexpected(written.error());
-  if (options.job.json != "-") {
+  if (options.job.json != "-" && options.sarif != "-") {  // what a machine reads stands alone
     const std::string text = report::diagnosis_to_text(*diagnosis, {options.job.verbose, !shows_utf8()});
     print_page(wants_color(1) ? report::paint_marks(text) : text);
   }

@@ -69,8 +69,11 @@ std::optional<SliceName> find_slice_name(std::string_view name) {
   const std::size_t start = dot - 1;
   if (!is_profile(std::string_view(low).substr(start))) return std::nullopt;
   std::size_t end = start;
+  // "1c.2g.20gb": a compute instance of 2g.20gb, whose memory is that of the whole of it.
+  if (end >= 3 && low[end - 1] == '.' && low[end - 2] == 'c' && digits_at(low, end - 3) == 1) end -= 3;
+  const std::size_t begin = end;
   while (end > 0 && kBetween.find(low[end - 1]) != std::string_view::npos) --end;
-  if (end == start || end == 0) return std::nullopt;
+  if (end == begin || end == 0) return std::nullopt;
   if (end >= 3 && std::string_view(low).substr(end - 3, 3) == "mig") {
     end -= 3;
     while (end > 0 && kBetween.find(low[end - 1]) != std::string_view::npos) --end;

@@ -33,6 +33,8 @@ TEST(Mig, a_profile_at_the_end_of_a_name_is_seen) {
     EXPECT_EQ(slice->profile, "1g.10gb") << typed;
   }
   EXPECT_EQ(find_slice_name("NVIDIA A100-SXM4-80GB MIG 3g.40gb")->card, "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(find_slice_name("h100:1c.2g.20gb")->profile, "2g.20gb");
+  EXPECT_EQ(find_slice_name("NVIDIA H100 80GB HBM3 MIG 1c.2g.20gb")->card, "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(find_slice_name("h100:1g.10gb+me")->profile, "1g.10gb+me");
   EXPECT_EQ(find_slice_name("rtx-pro-6000:1g.24gb+me.all")->profile, "1g.24gb+me.all");
 }

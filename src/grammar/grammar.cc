@@ -71,6 +71,10 @@ std::string explain_mistyped(const VerbGrammar& all, const std::vector<std::stri
       if (verb->verbs.empty()) continue;
       const VerbGrammar* chosen = find_verb(*verb, word);
       if (chosen == nullptr) {
+        // What other programs have as verbs.
+        const auto option = base::nearest_word(word, {"help", "version"});
+        if (verb == &all && option && !base::nearest_word(word, names_of_verbs(*verb)))
+          return fmt::format("there is no verb \"{}\"; did you mean --{}?", word, *option);
         return fmt::format("there is no verb \"{}\"{}", word, base::did_you_mean(word, names_of_verbs(*verb)));
       }
       verb = chosen;

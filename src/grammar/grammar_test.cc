@@ -23,6 +23,8 @@ TEST(Grammar, a_mistyped_verb_gets_its_nearest) {
 }
 
 TEST(Grammar, a_mistyped_option_gets_its_nearest) {
+  EXPECT_EQ(explain_mistyped(small(), {"hlep"}), "there is no verb \"hlep\"; did you mean --help?");
+  EXPECT_EQ(explain_mistyped(small(), {"version"}), "there is no verb \"version\"; did you mean --version?");
   EXPECT_EQ(explain_mistyped(small(), {"run", "--gup", "t4"}), "there is no option --gup of run; did you mean --gpu?");
   EXPECT_EQ(explain_mistyped(small(), {"run", "-gpu", "t4"}), "there is no option -gpu of run; did you mean --gpu?");
   EXPECT_EQ(explain_mistyped(small(), {"run", "--gpus=t4"}), "there is no option --gpus of run; did you mean --gpu?");

@@ -108,11 +108,20 @@ Result<void> check_plan_of(const RunRequest& request) {
   return plan::check_plan(*plan, request.plan->string());
 }
 
-// A job may be run several times, but a pipe can be read only once.
+// A job may be run several times, but a pipe can be read only once. And an environment is not made for a script that is
+// not there.
 Result<void> check_script(const std::vector<std::string>& command) {
   const auto python = parse_python_command(command);
   std::error_code ignored;
-  if (!python || python->is_module || !std::filesystem::is_fifo(python->argv.front(), ignored)) return {};
+  if (!python || python->is_module || python->argv.empty()) return {};
+  const std::string& script = python->argv.front();
+  const auto status = std::filesystem::status(script, ignored);
+  if (status.type() == std::filesystem::file_type::not_found && script != "-" && !script.empty()) {
+    return base::fail(
+        base::ErrorCode::kNotFound, fmt::format("there is no script \"{}\"", script), {},
+        fmt::format("its path from this folder, which is {}", std::filesystem::current_path(ignored).string()));
+  }
+  if (!std::filesystem::is_fifo(status)) return {};
   return base::fail(base::ErrorCode::kUsage, "the script is a pipe, which can be read only once", python->argv.front(),
                     "save it to a file first");
 }
@@ -139,6 +148,7 @@ Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& prog
   if (auto checked = check_plan_of(request); !checked) return std::unexpected(checked.error());
   auto installation = find_installation();
   if (!installation) return std::unexpected(installation.error());
+  if (auto readable = check_script(request.command); !readable) return std::unexpected(readable.error());
   EnvironmentRequest wanted;
   wanted.command = request.command;
   wanted.torch = request.torch;
@@ -146,7 +156,6 @@ Result<JobSetup> prepare_job(const RunRequest& request, base::ProgressSink& prog
   wanted.environment = base::current_environment();
   auto job = choose_environment(wanted, progress);
   if (!job) return std::unexpected(job.error());
-  if (auto readable = check_script(job->command); !readable) return std::unexpected(readable.error());
   for (const std::string& note : job->notes) progress.say(note);
   JobSetup setup{std::move(*installation), std::move(*job), 0, {}, {}};
   if (!request.real) {

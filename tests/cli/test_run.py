@@ -94,6 +94,12 @@ def test_a_job_that_fits_says_so_and_leaves_stdout_alone(product: Product) -> No
 
 
 @pytest.mark.cold
+def test_a_script_that_is_not_there_is_told_before_anything_is_made(product: Product) -> None:
+    done = product.call("run", "--gpu", "rtx3060", "--", "python", "no_such_script.py", "--epochs", "3")
+    assert done.exit_code == 2
+    assert 'there is no script "no_such_script.py"' in done.stderr and "environment" not in done.stderr
+
+
 @pytest.mark.parametrize("code", [3, 77])
 def test_the_childs_exit_code_is_returned(product: Product, code: int) -> None:
     done = product.run(f"import sys, torch\nsys.exit({code})\n")

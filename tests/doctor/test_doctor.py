@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,21 @@ def test_a_file_that_can_not_be_read_beside_one_that_can_is_a_warning(doctor: Do
 
 def test_nothing_to_look_at_is_a_usage_error(doctor: Doctor) -> None:
     assert doctor.look().exit_code == 2
+
+
+def test_sarif_on_standard_output_stands_alone(doctor: Doctor) -> None:
+    done = doctor.product.call("doctor", "--sarif", "-", str(FRAGMENTED))
+    assert json.loads(done.stdout)["version"] == "2.1.0"
+    both = doctor.product.call("doctor", "--sarif", "-", "--json", "-", str(FRAGMENTED))
+    assert both.exit_code == 2 and "can't both be written" in both.stderr
+
+
+def test_a_zip_archive_of_a_log_is_called_one(doctor: Doctor) -> None:
+    archive = doctor.product.folder / "log.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("train.log", "epoch 1 loss 0.5\n" * 40)
+    done = doctor.product.call("doctor", str(archive))
+    assert done.exit_code == 2 and "this is a zip archive, and train.log in it is no pickle" in done.stderr
 
 
 def test_sarif_names_rules_and_places(doctor: Doctor) -> None:

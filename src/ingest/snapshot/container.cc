@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "ingest/snapshot/inflate.h"
@@ -26,6 +28,15 @@ const ZipMember* find_pickle(const std::vector<ZipMember>& members) {
   return members.size() == 1 ? &members.front() : nullptr;
 }
 
+bool is_named_pickle(const ZipMember& member) {
+  return member.name == "data.pkl" || member.name.ends_with(".pickle") || member.name.ends_with(".pkl");
+}
+
+std::unique_ptr<pickle::Source> open_member(pickle::Storage& storage, const ZipMember& member, std::uint64_t data) {
+  std::unique_ptr<pickle::Source> source = std::make_unique<pickle::RangeSource>(storage, data, member.packed_size);
+  return member.method == 8 ? inflate(std::move(source), DeflateForm::kRaw) : std::move(source);
+}
+
 base::Result<Opened> open_zip(pickle::Storage& storage) {
   const auto members = list_zip(storage);
   if (!members) return std::unexpected(members.error());
@@ -43,8 +54,17 @@ base::Result<Opened> open_zip(pickle::Storage& storage) {
   }
   const auto data = find_zip_data(storage, *member);
   if (!data) return std::unexpected(data.error());
-  std::unique_ptr<pickle::Source> source = std::make_unique<pickle::RangeSource>(storage, *data, member->packed_size);
-  if (member->method == 8) source = inflate(std::move(source), DeflateForm::kRaw);
+  std::unique_ptr<pickle::Source> source = open_member(storage, *member, *data);
+  if (!is_named_pickle(*member)) {  // the only file of the archive: a log, as likely as not
+    std::array<char, 1> first{};
+    auto beginning = open_member(storage, *member, *data);
+    const auto got = beginning->read(first);
+    if (!got || *got == 0 || first[0] != '\x80') {
+      return base::fail(base::ErrorCode::kUnsupported,
+                        fmt::format("this is a zip archive, and {} in it is no pickle", member->name), {},
+                        "unpack the archive and give what is in it");
+    }
+  }
   if (member->crc) source = check_crc(std::move(source), *member->crc);
   return Opened{std::move(source), Packing::kZip, member->name};
 }

@@ -87,7 +87,14 @@ TEST(Container, cut_and_damaged_gzip_is_an_error_after_what_was_readable) {
 
 TEST(Container, the_pickle_of_an_archive_is_found_by_its_name) {
   EXPECT_EQ(unpack(make_zip("archive/data.pkl", "abc")).text, "abc");
-  EXPECT_EQ(unpack(make_zip("../../etc/passwd", "abc")).text, "abc") << "the only one; its name leads nowhere";
+  EXPECT_EQ(unpack(make_zip("../../etc/passwd",
+                            "\x80"
+                            "abc"))
+                .text,
+            "\x80"
+            "abc")
+      << "the only one; its name leads nowhere";
+  EXPECT_EQ(unpack(make_zip("train.log", "abc")).text, "") << "the only one, and it does not begin like a pickle";
 }
 
 TEST(Container, an_archive_without_its_directory_gives_its_first_member) {
