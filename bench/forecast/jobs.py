@@ -90,6 +90,18 @@ SYNTHETIC = {
     "small_lstm_amp": "lstm --amp",
     "small_fcn_resnet50_amp": "fcn_resnet50 --amp",
     "small_gpt2_amp": "gpt2 --amp",
+    # Without an evaluation, whose forwards would show when a block is needed last, and which often takes most.
+    "small_resnet18_alone": "resnet18 --evaluation 0",
+    "small_swin_t_alone": "swin_t --evaluation 0",
+    "small_bert_alone": "bert --evaluation 0",
+    "small_unet_alone": "unet --evaluation 0",
+    "small_resnet50_alone": "resnet50 --evaluation 0",
+    "small_densenet121_alone": "densenet121 --evaluation 0",
+    "small_convnext_tiny_alone": "convnext_tiny --evaluation 0",
+    "small_efficientnet_b0_alone": "efficientnet_b0 --evaluation 0",
+    "small_gpt2_alone": "gpt2 --evaluation 0",
+    "small_segformer_alone": "segformer --evaluation 0",
+    "small_encoder_alone": "encoder --evaluation 0",
 }
 CLONED = [*OWN, *PROGRAMS, *FAMILIES]
 JOBS = [*SYNTHETIC, *CLONED]
@@ -100,6 +112,7 @@ JOBS = [*SYNTHETIC, *CLONED]
 SEEN = (
     "small_autoencoder",
     "small_bert",
+    "small_bert_alone",
     "small_bert_gradients",
     "small_coat_lite_tiny",
     "small_densenet121",
@@ -114,12 +127,15 @@ SEEN = (
     "small_perceptron",
     "small_poolformer_s12",
     "small_resnet18",
+    "small_resnet18_alone",
     "small_resnet18_gradients",
     "small_resnet50",
     "small_seresnet50",
     "small_squeezenet",
     "small_swin_t",
+    "small_swin_t_alone",
     "small_unet",
+    "small_unet_alone",
     "small_unet_gradients",
     "small_vgg11_bn",
     "small_vit_b_16",

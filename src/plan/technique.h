@@ -79,6 +79,9 @@ class Technique {
     const auto one = find_measurable(job, target);
     return one ? std::vector{*one} : std::vector<model::Change>{};
   }
+  // Another technique whose measuring run shows when blocks are needed last, where this one's forecast has to know it
+  // and nothing else of the job tells; null: none is needed, or there is none.
+  virtual const Technique* find_witness(const model::Job&, const Target&) const { return nullptr; }
   // Whether it puts right what is wrong with the script itself (plan/cause): such a change is tried before all others
   // and is not held against a plan.
   virtual bool mends_cause(const model::Job&) const { return false; }

@@ -115,7 +115,7 @@ Result<Searched> search_by_rank(FitContext& fit, const std::vector<const plan::T
       searched = before;
       continue;
     }
-    if (auto measured = runs.measure(unmeasured); !measured) return std::unexpected(measured.error());
+    if (auto measured = runs.measure_first_needed(unmeasured); !measured) return std::unexpected(measured.error());
     searched = std::min(searched, unmeasured);
   }
 }

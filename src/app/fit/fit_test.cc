@@ -261,11 +261,34 @@ TEST_F(FitTest, measuring_runs_begin_beside_one_another) {
 
 TEST_F(FitTest, techniques_that_take_more_from_the_training_are_measured_after_those_that_take_less) {
   request.run.cards[0].total = Bytes::mib(520);
+  request.deny = {"checkpoint"};  // which asks for a step in host memory first
   ASSERT_TRUE(run());
   const auto place_of = [&](const char* id) { return std::ranges::find(runner.measured, id); };
   ASSERT_NE(place_of("resize_input"), runner.measured.end());
   EXPECT_LT(place_of("autocast"), place_of("offload_activations")) << "which makes a step more than twice as slow";
   EXPECT_LT(place_of("offload_activations"), place_of("resize_input"));
+}
+
+TEST_F(FitTest, one_step_in_host_memory_shows_last_uses_to_what_runs_again_before_its_plans_are_run) {
+  request.only = {"checkpoint"};  // the job's recording has no evaluation
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  EXPECT_EQ(runner.measured, std::vector<std::string>{"offload_activations"});
+}
+
+TEST_F(FitTest, a_run_that_two_techniques_ask_for_is_made_once) {
+  request.run.cards[0].total = Bytes::mib(520);
+  ASSERT_TRUE(run());
+  EXPECT_EQ(std::ranges::count(runner.measured, "offload_activations"), 1);
+}
+
+TEST_F(FitTest, what_keeps_activations_out_of_host_memory_keeps_no_module_from_running_again) {
+  request.only = {"checkpoint"};
+  runner.refused = "offload_activations";
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
 }
 
 TEST_F(FitTest, nothing_is_measured_that_could_not_come_before_the_answer) {

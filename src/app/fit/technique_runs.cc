@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/fit/measurement.h"
+#include "plan/measured_shares.h"
 #include "plan/search/search.h"
 
 namespace vramfit::app {
@@ -35,7 +36,8 @@ Rank least_rank(const FitContext& fit, const Technique& technique, const model::
 }  // namespace
 
 struct TechniqueRuns::Run {
-  const Technique* technique = nullptr;
+  const Technique* technique = nullptr;  // of the change
+  const Technique* asks = nullptr;       // the technique that is foretold from it
   model::Change change;
   std::optional<job::RunRequest> request = std::nullopt;  // once it has begun
 };
@@ -43,7 +45,12 @@ struct TechniqueRuns::Run {
 bool TechniqueRuns::has_time() const { return fit_.result.free_run->wall_seconds <= kMeasuringShare * fit_.left(); }
 
 bool TechniqueRuns::is_unmeasured(const Technique& technique) const {
-  return !measured_.contains(std::string(technique.id())) && !technique.find_all_measurable(job_, fit_.target).empty();
+  if (measured_.contains(std::string(technique.id()))) return false;
+  return !find_runs(technique).empty();
+}
+
+bool TechniqueRuns::is_needed(const Technique& technique) const {
+  return !technique.is_foretold_unmeasured() && is_unmeasured(technique);
 }
 
 Rank TechniqueRuns::least_unmeasured(std::optional<Rank> after) const {
@@ -60,17 +67,30 @@ Rank TechniqueRuns::least_unmeasured(std::optional<Rank> after) const {
 
 Rank TechniqueRuns::find_foreseen(Rank from) const {
   std::vector<const Technique*> known;
-  std::ranges::copy_if(techniques_, std::back_inserter(known),
-                       [&](const Technique* one) { return one->is_foretold_unmeasured() || !is_unmeasured(*one); });
+  std::ranges::copy_if(techniques_, std::back_inserter(known), [&](const Technique* one) { return !is_needed(*one); });
   return plan::find_foreseen_rank(job_, fit_.target, plan::build_axes(job_, fit_.target, known), from);
+}
+
+// Those that tell what becomes of a job by this technique, and were not made yet.
+std::vector<TechniqueRuns::Run> TechniqueRuns::find_runs(const Technique& technique) const {
+  std::vector<Run> runs;
+  const auto add = [&](const Technique& of_change) {
+    for (model::Change& change : of_change.find_all_measurable(job_, fit_.target)) {
+      if (!run_.contains(plan::measured_key(change))) runs.push_back({&of_change, &technique, std::move(change)});
+    }
+  };
+  add(technique);
+  if (const Technique* witness = technique.find_witness(job_, fit_.target)) add(*witness);
+  return runs;
 }
 
 std::vector<TechniqueRuns::Run> TechniqueRuns::find_runs(Rank last) const {
   std::vector<Run> runs;
   for (const Technique* technique : techniques_) {
     if (!is_unmeasured(*technique) || least_rank(fit_, *technique, job_) > last) continue;
-    for (model::Change& change : technique->find_all_measurable(job_, fit_.target)) {
-      runs.push_back({technique, std::move(change)});
+    for (Run& run : find_runs(*technique)) {
+      const bool is_there = std::ranges::find(runs, run.change, &Run::change) != runs.end();  // for another one
+      if (!is_there) runs.push_back(std::move(run));
     }
   }
   return runs;
@@ -85,21 +105,32 @@ Result<void> TechniqueRuns::begin(Run& run) {
   return {};
 }
 
-Result<void> TechniqueRuns::measure(Rank last) {
+Result<void> TechniqueRuns::measure(Rank last) { return measure(find_runs(last)); }
+
+Result<void> TechniqueRuns::measure_first_needed(Rank last) {
   std::vector<Run> runs = find_runs(last);
+  const auto is_needed_now = [&](const Run& run) { return is_needed(*run.asks); };
+  if (std::ranges::any_of(runs, is_needed_now))
+    std::erase_if(runs, [&](const Run& run) { return !is_needed_now(run); });
+  return measure(std::move(runs));
+}
+
+Result<void> TechniqueRuns::measure(std::vector<Run> runs) {
   std::map<const Technique*, std::string> obstacles;  // the first of each; "": one of its options can be
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Technique* technique = runs[i].technique;
-    measured_.emplace(technique->id());
+    const model::Change& change = runs[i].change;
+    measured_.emplace(runs[i].asks->id());
     if (!has_time() && !runs[i].request) continue;
-    fit_.progress.update(fmt::format("measuring {} with {} GiB", technique->describe(runs[i].change), fit_.plenty_gib));
+    const std::string what = runs[i].technique->describe(change);
+    fit_.progress.update(fmt::format("measuring {} with {} GiB", what, fit_.plenty_gib));
     for (std::size_t next = i; next < std::min(i + 2, runs.size()); ++next) {  // the next one runs beside it
       if (auto begun = begin(runs[next]); !begun) return begun;
     }
-    const auto seen = measure_prepared(fit_.runner, *runs[i].request, runs[i].change, job_);
+    const auto seen = measure_prepared(fit_.runner, *runs[i].request, change, job_);
     if (!seen) return std::unexpected(seen.error());
     ++fit_.result.runs;
-    const auto known = obstacles.emplace(technique, seen->obstacle).first;
+    run_.insert(plan::measured_key(change));
+    const auto known = obstacles.emplace(runs[i].technique, seen->obstacle).first;
     if (seen->obstacle.empty()) known->second.clear();
   }
   for (const auto& [technique, obstacle] : obstacles) {
@@ -109,7 +140,7 @@ Result<void> TechniqueRuns::measure(Rank last) {
 }
 
 void TechniqueRuns::leave_out(const Technique* technique, const std::string& obstacle) {
-  std::erase(techniques_, technique);
+  if (std::erase(techniques_, technique) == 0) return;  // only a witness, which the user does not want himself
   const auto row = std::ranges::find(fit_.result.techniques, technique->id(), &model::TechniqueRow::id);
   row->standing = "not_possible";
   row->reason = obstacle;

@@ -32,13 +32,18 @@ class TechniqueRuns {
 
   // Measures the techniques of ranks up to this one, and takes away those that the script breaks with or refuses.
   base::Result<void> measure(plan::Rank last);
+  // The same, but where some of these techniques can't be foretold well without a run, only those.
+  base::Result<void> measure_first_needed(plan::Rank last);
 
  private:
   struct Run;  // a change on its own with plenty of memory
 
   bool has_time() const;
   bool is_unmeasured(const plan::Technique& technique) const;
+  bool is_needed(const plan::Technique& technique) const;
+  std::vector<Run> find_runs(const plan::Technique& technique) const;
   std::vector<Run> find_runs(plan::Rank last) const;
+  base::Result<void> measure(std::vector<Run> runs);
   base::Result<void> begin(Run& run);
   void leave_out(const plan::Technique* technique, const std::string& obstacle);
 
@@ -47,6 +52,7 @@ class TechniqueRuns {
   model::Job& job_;
   const std::filesystem::path folder_;
   std::set<std::string> measured_;  // ids of techniques
+  std::set<std::string> run_;       // keys of changes that were run (plan::measured_key)
   int files_ = 0;
 };
 

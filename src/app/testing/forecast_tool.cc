@@ -40,6 +40,7 @@
 #include "ingest/plan_file.h"
 #include "job/warm_runner.h"
 #include "plan/forecast_bounds.h"
+#include "plan/measured_shares.h"
 #include "plan/search/candidate.h"
 #include "plan/stream/player.h"
 #include "plan/techniques/registry.h"
@@ -156,7 +157,11 @@ class Comparison {
     for (const plan::Technique* technique : plan::all_techniques()) {
       if (technique->applies_to(job_, target_).standing != plan::Standing::kApplicable) continue;
       if (!is_asked_for(*technique)) continue;
-      for (const model::Change& change : technique->find_all_measurable(job_, target_)) {
+      auto changes = technique->find_all_measurable(job_, target_);
+      if (const auto* witness = technique->find_witness(job_, target_))
+        changes.push_back(witness->find_measurable(job_, target_).value());
+      for (const model::Change& change : changes) {
+        if (job_.streams.contains(plan::measured_key(change))) continue;
         (void)app::measure_change(runner_, plenty_, change, place_ / "measured.json", job_);
       }
     }

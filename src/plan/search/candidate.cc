@@ -86,6 +86,11 @@ bool is_unmeasured(const model::Job& job, const Target& target, const Technique&
   return find_best_run(alone).empty();
 }
 
+bool lacks_witness(const model::Job& job, const Target& target, const Technique& technique) {
+  const Technique* witness = technique.find_witness(job, target);
+  return witness != nullptr && !job.streams.contains(measured_key(witness->find_measurable(job, target).value()));
+}
+
 // How a candidate is foretold that is played.
 MadeBy find_way(const model::Job& job, const Target& target, const std::vector<Axis>& axes,
                 const std::vector<std::uint8_t>& levels) {
@@ -95,6 +100,7 @@ MadeBy find_way(const model::Job& job, const Target& target, const std::vector<A
     if (levels[i] == 0) continue;
     const model::Change& change = axes[i].options[levels[i] - 1];
     ++changes;
+    runs.missed_lives += lacks_witness(job, target, *axes[i].technique) ? 1 : 0;
     if (!is_unmeasured(job, target, *axes[i].technique, change)) {
       runs.made += job.streams.contains(measured_key(change)) ? 1 : 0;
       continue;

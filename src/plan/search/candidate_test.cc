@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "plan/stream/testing/example_stream.h"
 #include "plan/techniques/registry.h"
 #include "plan/testing/example_job.h"
 #include "plan/testing/technique_jobs.h"
@@ -130,6 +132,25 @@ TEST(Candidates, an_option_that_another_options_run_was_made_of_is_foretold_as_u
   job.streams["half_evaluation"] = job.streams[""];
   EXPECT_EQ(outlook_of(job, half_evaluation(), 1).made_by, MadeBy::kOwnRun);
   EXPECT_EQ(outlook_of(job, half_evaluation(), 2).made_by, MadeBy::kUnmeasuredSizes) << "with weights in half too";
+}
+
+TEST(Candidates, what_runs_again_is_foretold_as_unmeasured_until_something_shows_last_uses) {
+  model::Job job = example_job();
+  std::erase_if(job.stage_peaks, [](const auto& moment) { return is_evaluation(moment); });
+  model::AllocationStream stream = example_stream();
+  stream.peak_reserved = Bytes::mib(290);
+  job.streams[""] = std::make_shared<model::AllocationStream>(stream);
+  const std::vector<Axis> axes = {{&checkpoint(), {{"checkpoint", {{"modules", std::vector<std::string>{"a"}}}}}}};
+  Candidate candidate;
+  candidate.levels = {1};
+  const auto made_by = [&] {
+    const StreamPlayer player(job);
+    EXPECT_TRUE(player.is_sound());
+    return explain(job, example_target(), axes, candidate, &player).outlook.made_by;
+  };
+  EXPECT_EQ(made_by(), MadeBy::kUnmeasuredLives);
+  job.streams["offload_activations"] = job.streams[""];
+  EXPECT_EQ(made_by(), MadeBy::kPlayed);
 }
 
 }  // namespace

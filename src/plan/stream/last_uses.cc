@@ -88,11 +88,13 @@ class ComparedForwards {
 
   bool is_empty() const { return pairs_.empty(); }
 
-  // `end`: the first event after the forward; what is kept for a backward dies later.
-  void tell(model::StreamTime end, std::vector<PlayTime>& uses) const {
+  // `end`: the first event after the forward; what is kept for a backward dies later. Of what the witness holds until
+  // `kept_from` nothing is told.
+  void tell(model::StreamTime end, std::vector<PlayTime>& uses, model::StreamTime kept_from = model::kStreamEnd) const {
     std::vector<bool> is_paired(stream_.blocks.size(), false);
     for (const Pair& pair : pairs_) is_paired[pair.own] = true;
     for (const Pair& pair : pairs_) {
+      if (witness_.blocks[pair.shown].died >= kept_from) continue;
       const auto after = std::ranges::lower_bound(pairs_, witness_.blocks[pair.shown].died, {},
                                                   [&](const Pair& each) { return witness_.blocks[each.shown].born; });
       // The place is after the operator whose result is the last one before; what it works in comes after its result.
@@ -182,6 +184,13 @@ class ComparedForwards {
   std::vector<Pair> pairs_;
 };
 
+Range find_forward(const AllocationStream& stream, const model::StreamPass& pass) {
+  const auto first = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
+  const auto last = std::ranges::lower_bound(stream.blocks, pass.turn, {}, &StreamBlock::born);
+  return {static_cast<std::size_t>(first - stream.blocks.begin()),
+          static_cast<std::size_t>(last - stream.blocks.begin())};
+}
+
 // Compares it with the first forward without a graph that has fellows of its blocks.
 std::optional<ComparedForwards> compare_forwards(const AllocationStream& stream, const Range& own,
                                                  const AllocationStream& witness) {
@@ -196,15 +205,20 @@ std::optional<ComparedForwards> compare_forwards(const AllocationStream& stream,
 }  // namespace
 
 std::vector<PlayTime> find_last_uses(const AllocationStream& stream, const model::StreamPass& pass,
-                                     const AllocationStream* without_graph) {
+                                     const WitnessRuns& runs) {
   std::vector<PlayTime> uses(stream.blocks.size(), 0);
-  const auto first = std::ranges::lower_bound(stream.blocks, pass.begin, {}, &StreamBlock::born);
-  const auto last = std::ranges::lower_bound(stream.blocks, pass.turn, {}, &StreamBlock::born);
-  const Range own{static_cast<std::size_t>(first - stream.blocks.begin()),
-                  static_cast<std::size_t>(last - stream.blocks.begin())};
-  const auto by_own = compare_forwards(stream, own, stream);
-  const auto by_other = by_own || without_graph == nullptr ? by_own : compare_forwards(stream, own, *without_graph);
-  if (by_other) by_other->tell(pass.turn, uses);
+  const Range own = find_forward(stream, pass);
+  for (const AllocationStream* witness : {&stream, runs.without_graph}) {
+    if (witness == nullptr) continue;
+    if (const auto comparison = compare_forwards(stream, own, *witness)) {
+      comparison->tell(pass.turn, uses);
+      return uses;
+    }
+  }
+  if (runs.offloaded == nullptr || runs.offloaded->passes.empty()) return uses;
+  const model::StreamPass& shown = runs.offloaded->passes.front();
+  const ComparedForwards comparison(stream, own, *runs.offloaded, find_forward(*runs.offloaded, shown));
+  if (!comparison.is_empty()) comparison.tell(pass.turn, uses, shown.turn);
   return uses;
 }
 

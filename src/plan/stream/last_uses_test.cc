@@ -41,7 +41,7 @@ model::AllocationStream residual() {
 
 TEST(LastUses, are_those_that_an_evaluation_shows) {
   const model::AllocationStream stream = residual();
-  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  const auto uses = find_last_uses(stream, stream.passes.front(), {});
   EXPECT_EQ(uses[1], at_event(4) - 1) << "conv's: the norm is through before the sum is made";
   EXPECT_EQ(uses[2], at_event(5) - 1) << "norm's: with the sum";
   EXPECT_EQ(uses[0], at_event(5) - 1) << "what came in is held for the sum, not only for conv";
@@ -53,7 +53,7 @@ TEST(LastUses, an_evaluation_that_keeps_its_graph_shows_nothing) {
   for (model::StreamBlock& block : stream.blocks) {
     if (block.phase == VF_PHASE_VALIDATE) block.died = 40;
   }
-  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  const auto uses = find_last_uses(stream, stream.passes.front(), {});
   EXPECT_EQ(uses, std::vector<PlayTime>(stream.blocks.size(), 0));
 }
 
@@ -63,13 +63,48 @@ TEST(LastUses, another_run_shows_them_where_the_job_evaluates_with_a_graph) {
   for (model::StreamBlock& block : stream.blocks) {
     if (block.phase == VF_PHASE_VALIDATE) block.died = 40;
   }
-  const auto in_training = find_last_uses(stream, stream.passes.front(), &shown);
-  EXPECT_EQ(in_training, find_last_uses(shown, shown.passes.front(), nullptr));
+  const auto in_training = find_last_uses(stream, stream.passes.front(), {&shown, nullptr});
+  EXPECT_EQ(in_training, find_last_uses(shown, shown.passes.front(), {}));
   const auto in_evaluation = find_last_uses(stream, 5, 9, shown);
   EXPECT_EQ(in_evaluation[6], at_event(24) - 1) << "conv's: the norm is through before the sum is made";
   EXPECT_EQ(in_evaluation[7], at_event(25) - 1) << "norm's: with the sum";
   EXPECT_EQ(in_evaluation[5], at_event(25) - 1) << "what came in";
   EXPECT_EQ(in_evaluation[8], at_event(25) - 1) << "the network's own goes before the next is made";
+}
+
+// The same without an evaluation: steps whose activations wait in host memory.
+model::AllocationStream residual_in_host_memory() {
+  model::AllocationStream stream = residual();
+  stream.blocks.clear();
+  stream.passes = {{21, 40, 49}};
+  add(stream, 21, 27, 0, 30, VF_PHASE_TRAIN);
+  add(stream, 22, 24, 2, 30, VF_PHASE_TRAIN);
+  add(stream, 23, 26, 3, 30, VF_PHASE_TRAIN);
+  add(stream, 25, 43, 1, 30, VF_PHASE_TRAIN);  // as if it were too small to be copied
+  add(stream, 30, 45, -1, 1, VF_PHASE_TRAIN);
+  return stream;
+}
+
+TEST(LastUses, steps_with_activations_in_host_memory_show_them_where_nothing_evaluates) {
+  model::AllocationStream stream = residual();
+  const auto shown_by_evaluation = find_last_uses(stream, stream.passes.front(), {});
+  stream.blocks.resize(5);
+  const auto guessed = find_last_uses(stream, stream.passes.front(), {});
+  EXPECT_EQ(guessed, std::vector<PlayTime>(5, 0)) << "nothing shows them";
+  const model::AllocationStream offloaded = residual_in_host_memory();
+  const auto uses = find_last_uses(stream, stream.passes.front(), {nullptr, &offloaded});
+  EXPECT_EQ(uses[0], shown_by_evaluation[0]);
+  EXPECT_EQ(uses[1], shown_by_evaluation[1]);
+  EXPECT_EQ(uses[2], shown_by_evaluation[2]);
+  EXPECT_EQ(uses[3], 0u) << "what stays on the card tells nothing";
+}
+
+TEST(LastUses, evaluations_are_asked_before_steps_with_activations_in_host_memory) {
+  const model::AllocationStream stream = residual();
+  model::AllocationStream offloaded = residual_in_host_memory();
+  offloaded.blocks[1].died = 26;  // one that a graph of the script's own kept
+  const auto uses = find_last_uses(stream, stream.passes.front(), {nullptr, &offloaded});
+  EXPECT_EQ(uses, find_last_uses(stream, stream.passes.front(), {}));
 }
 
 TEST(LastUses, what_outlives_a_forward_is_the_scripts) {
@@ -86,7 +121,7 @@ TEST(LastUses, what_outlives_a_forward_is_the_scripts) {
 TEST(LastUses, a_block_of_another_size_is_another_tensor) {
   model::AllocationStream stream = residual();
   stream.blocks[6].bytes = 90 * kMega;
-  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  const auto uses = find_last_uses(stream, stream.passes.front(), {});
   EXPECT_EQ(uses[1], 0u);
   EXPECT_NE(uses[0], 0u);
 }
@@ -105,7 +140,7 @@ TEST(LastUses, a_block_that_only_training_has_keeps_no_other_from_its_fellow) {
     add(stream, born, born + 3, 0, mib, VF_PHASE_VALIDATE);
   }
   add(stream, 30, 31, -1, 1, VF_PHASE_VALIDATE);
-  const auto uses = find_last_uses(stream, stream.passes.front(), nullptr);
+  const auto uses = find_last_uses(stream, stream.passes.front(), {});
   EXPECT_GT(uses[1], 0u);
   EXPECT_GT(uses[4], 0u) << "the second of 12 is the second of 24";
   EXPECT_GT(uses[5], 0u);

@@ -78,7 +78,8 @@ void offload_saved(const model::AllocationStream& stream, const Reshaping& resha
     for (std::size_t i = 0; i < count && i < stream.blocks.size(); ++i) {
       if (is_away(i)) gone_after_turn.push_back(event_of(lives[i].died));
     }
-    const std::vector<PlayTime> last_uses = find_last_uses(stream, pass, reshaping.without_graph);
+    const std::vector<PlayTime> last_uses =
+        find_last_uses(stream, pass, {reshaping.without_graph, reshaping.offloaded});
     const BackwardOperators operators(std::move(births_after_turn), std::move(gone_after_turn));
     // What nothing shows goes after so many operators; a batch with the call of the network that it was given to.
     const auto find_gone = [&](std::size_t i) {

@@ -51,7 +51,7 @@ class RepeatedPass {
   }
 
   void run() {
-    last_uses_ = find_last_uses(stream_, pass_, reshaping_.without_graph);
+    last_uses_ = find_last_uses(stream_, pass_, {reshaping_.without_graph, reshaping_.offloaded});
     find_runs();
     find_outputs();
     find_second_runs();

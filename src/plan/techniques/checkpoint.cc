@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "plan/checkpointing.h"
+#include "plan/evaluation.h"
 #include "plan/recompute/repeat_sets.h"
 #include "plan/techniques/parts_of_batch.h"
 #include "plan/techniques/registry.h"
@@ -73,6 +74,15 @@ class Checkpoint final : public Technique {
       if (set.kept == Kept::kProducts) change.settings.emplace("keep", std::string("products"));
     }
     return changes;
+  }
+
+  // The first run of a module keeps no graph. An evaluation shows what its forward holds then; where the script makes
+  // none, a step whose activations wait in host memory does.
+  const Technique* find_witness(const model::Job& job, const Target& target) const override {
+    if (std::ranges::any_of(job.stage_peaks, is_evaluation)) return nullptr;
+    const Technique& witness = offload_activations();  // whether or not it would be worth a plan
+    const bool is_possible = !target.card.is_integrated && model::find_obstacle(job, witness.id()).empty();
+    return is_possible ? &witness : nullptr;
   }
 
   void predict(const model::Job& job, const Target&, const model::Change& change, Forecast& forecast) const override {

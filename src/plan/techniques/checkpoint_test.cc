@@ -52,5 +52,18 @@ TEST(Checkpoint, is_not_advised_where_it_is_in_force_or_worthless) {
   EXPECT_EQ(checkpoint().applies_to(job, example_target()).standing, Standing::kNotPossible);
 }
 
+TEST(Checkpoint, asks_a_step_in_host_memory_for_last_uses_where_the_script_does_not_evaluate) {
+  model::Job job = example_job();
+  EXPECT_EQ(checkpoint().find_witness(job, example_target()), nullptr) << "the evaluation shows them";
+  std::erase_if(job.stage_peaks, [](const auto& moment) { return is_evaluation(moment); });
+  EXPECT_EQ(checkpoint().find_witness(job, example_target()), &offload_activations());
+  job.levels = {example_level(2, 200, 20)};
+  ASSERT_EQ(offload_activations().applies_to(job, example_target()).standing, Standing::kNotPossible);
+  EXPECT_EQ(checkpoint().find_witness(job, example_target()), &offload_activations()) << "it need not free anything";
+  Target target = example_target();
+  target.card.is_integrated = true;
+  EXPECT_EQ(checkpoint().find_witness(job, target), nullptr) << "its memory is the host's";
+}
+
 }  // namespace
 }  // namespace vramfit::plan
