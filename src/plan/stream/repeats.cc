@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "model/allocator_sizes.h"
 #include "plan/stream/last_uses.h"
@@ -94,16 +95,35 @@ class RepeatedPass {
     }
   }
 
-  // What a module returned: the last block of its size, or else the last ones that add up to it.
+  // What a module returned is what outlives it where nothing is kept for a backward. Where no last use is shown: the
+  // last block of its size, or else the last ones that add up to it.
   void find_outputs() {
     output_of_.assign(to_ - from_, {});
+    std::vector<std::size_t> shown;
+    for (std::size_t i = from_; i < to_; ++i) {
+      if (last_uses_[i] > 0) shown.push_back(i);
+    }
+    // True or false where it is shown. What a module lets go of as it returns is gone before the next one makes
+    // anything.
+    const auto outlives = [&](std::size_t i, const RunOf& of) -> std::optional<bool> {
+      const auto next = std::ranges::lower_bound(shown, of.run->to);
+      if (last_uses_[i] == 0 || next == shown.end()) return std::nullopt;
+      return last_uses_[i] > at_event(block(*next).born);
+    };
     const auto take = [&](std::size_t i, const RunOf& of) {
       of.run->output_left -= bytes(i);
       output_of_[i - from_].push_back(of);
     };
+    for (std::size_t i = from_; i < to_; ++i) {
+      if (!is_held(block(i))) continue;
+      for_each_around(i, [&](const RunOf& of) {
+        if (outlives(i, of).value_or(false)) take(i, of);
+      });
+    }
     for (std::size_t i = to_; i-- > from_;) {
       if (!is_held(block(i))) continue;
       for_each_around(i, [&](const RunOf& of) {
+        if (outlives(i, of)) return;
         const std::int64_t left = of.run->output_left;
         const bool is_alone = left > 0 && bytes(i) >= left && bytes(i) <= most_for(left);
         if (is_alone) take(i, of);
@@ -112,6 +132,7 @@ class RepeatedPass {
     for (std::size_t i = to_; i-- > from_;) {
       if (!is_held(block(i))) continue;
       for_each_around(i, [&](const RunOf& of) {
+        if (outlives(i, of)) return;
         const std::int64_t left = of.run->output_left;
         if (left > 0 && bytes(i) <= most_for(left)) take(i, of);
       });

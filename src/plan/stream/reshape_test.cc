@@ -116,6 +116,48 @@ TEST(Reshape, what_a_repeated_module_handed_on_stays_however_its_block_is_rounde
 }
 
 // PyTorch ends the second run once all is there again that was saved.
+// A backbone returns features of several stages: 10 of an early one, 20 of the last, and 10 between are its own.
+model::AllocationStream features() {
+  model::AllocationStream stream;
+  stream.modules = {{"backbone", -1, base::Bytes::mib(30)}, {"head", -1, base::Bytes()}};
+  const auto add = [&](model::StreamTime born, model::StreamTime died, int module, std::int64_t mib,
+                       std::uint8_t phase) {
+    stream.blocks.push_back({born, died, module, mib * kMib, phase, VF_STAGE_FORWARD, BlockOwner::kActivations});
+  };
+  add(1, 11, 0, 10, VF_PHASE_TRAIN);
+  add(2, 10, 0, 10, VF_PHASE_TRAIN);
+  add(3, 9, 0, 20, VF_PHASE_TRAIN);
+  add(4, 8, 1, 40, VF_PHASE_TRAIN);
+  add(5, 7, 1, 40, VF_PHASE_TRAIN);
+  stream.passes = {{1, 6, 12}};
+  add(20, 26, 0, 20, VF_PHASE_VALIDATE);
+  add(21, 23, 0, 20, VF_PHASE_VALIDATE);
+  add(22, 25, 0, 40, VF_PHASE_VALIDATE);
+  add(24, 29, 1, 80, VF_PHASE_VALIDATE);
+  add(28, 30, 1, 80, VF_PHASE_VALIDATE);
+  return stream;
+}
+
+TEST(Reshape, what_outlives_a_repeated_module_without_a_graph_is_what_it_returned) {
+  Reshaping reshaping = nothing();
+  reshaping.repeated = {0};
+  const auto lives = reshape(features(), reshaping);
+  EXPECT_EQ(lives[0].died, at_event(11)) << "an early feature is held for its backward";
+  EXPECT_LT(lives[1].died, at_event(6)) << "of the same size, but the backbone's own";
+  EXPECT_EQ(lives[2].died, at_event(9));
+}
+
+TEST(Reshape, what_a_repeated_module_returned_is_the_last_of_its_bytes_where_nothing_shows_it) {
+  model::AllocationStream stream = features();
+  stream.blocks.resize(5);  // no evaluation
+  Reshaping reshaping = nothing();
+  reshaping.repeated = {0};
+  const auto lives = reshape(stream, reshaping);
+  EXPECT_LT(lives[0].died, at_event(6));
+  EXPECT_EQ(lives[1].died, at_event(10));
+  EXPECT_EQ(lives[2].died, at_event(9));
+}
+
 TEST(Reshape, what_a_repeated_module_saves_nothing_for_is_not_made_again) {
   model::AllocationStream stream = example_stream();
   Reshaping reshaping = nothing();
