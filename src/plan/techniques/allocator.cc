@@ -1,5 +1,6 @@
 // expandable_segments: PyTorch maps memory page by page, so that free pieces of different segments can serve one
-// tensor. Worth a run only when a good part of what PyTorch reserves is not allocated.
+// tensor. Worth a run only when a good part of what PyTorch reserves is not allocated: by the job as it is, or by a
+// plan whose own stream breaks the cache up.
 #include <algorithm>
 
 #include "plan/techniques/registry.h"
@@ -19,7 +20,9 @@ class Allocator final : public Technique {
 
   Applicability applies_to(const model::Job& job, const Target& target) const override {
     const Bytes slack = find_slack(job);
-    if (slack < scaled(target.limit, kWorthwhileShare)) {
+    // What a plan leaves unused shows when its stream is played, with this setting and without.
+    const bool is_played = job.streams.contains("");
+    if (!is_played && slack < scaled(target.limit, kWorthwhileShare)) {
       return not_possible("only " + base::to_string(slack) + " of what PyTorch reserved was not allocated");
     }
     return applicable();
