@@ -4,7 +4,8 @@
 //                         [--blocks FOLDER] [--plan NAME] [--share SHARE] [--own-runs 0] python train.py ...
 //
 // ALONE,PAIRS: so many plans of one technique and of two at most, spread evenly over all that there are. LINES: what an
-// earlier call told of the same job. Plans in it are foretold again and not run again, whatever the seconds.
+// earlier call told of the same job. Plans in it are foretold again and not run again, whatever the seconds, and count
+// among those that are spread.
 //
 // Runs the job with plenty of memory, then one plan after another: options of every technique alone, and pairs of them.
 // A line of JSON each: what was added up, what was played (plan/stream), and what the run reserved at most. Techniques
@@ -175,6 +176,20 @@ class Comparison {
     }
   }
 
+  // Those that were proven before stay: which ones are spread evenly hangs on all that there are, with each build anew.
+  void spread_beside_proven(std::vector<std::vector<std::uint8_t>>& plans, std::size_t most) const {
+    const auto is_proven = [&](const std::vector<std::uint8_t>& levels) {
+      plan::Candidate candidate;
+      candidate.levels = levels;
+      return options_.proven.contains(plan::explain(job_, target_, axes_, candidate).plan.name);
+    };
+    const auto others = std::ranges::stable_partition(plans, is_proven);
+    std::vector<std::vector<std::uint8_t>> rest(others.begin(), others.end());
+    plans.erase(others.begin(), others.end());
+    spread(rest, plans.size() < most ? most - plans.size() : 0);
+    plans.insert(plans.end(), rest.begin(), rest.end());
+  }
+
   // The strongest option of each axis, then the middle and the mildest; then pairs of the strongest.
   std::vector<std::vector<std::uint8_t>> choose() const {
     std::vector<std::vector<std::uint8_t>> chosen, pairs;
@@ -197,8 +212,8 @@ class Comparison {
         pairs.back()[b] = static_cast<std::uint8_t>(axes_[b].options.size());
       }
     }
-    spread(chosen, options_.alone);
-    spread(pairs, options_.pairs);
+    spread_beside_proven(chosen, options_.alone);
+    spread_beside_proven(pairs, options_.pairs);
     chosen.insert(chosen.end(), pairs.begin(), pairs.end());
     return chosen;
   }

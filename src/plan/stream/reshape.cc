@@ -14,6 +14,7 @@
 #include "plan/stream/asked.h"
 #include "plan/stream/offloads.h"
 #include "plan/stream/repeats.h"
+#include "plan/stream/weight_copies.h"
 #include "plan/stream/without_graph.h"
 
 namespace vramfit::plan {
@@ -354,9 +355,10 @@ std::vector<Life> reshape(const model::AllocationStream& stream, const Reshaping
   if (reshaping.as_asked && reshaping.asked == nullptr) found = find_asked(stream);
   const std::vector<std::int64_t>& asked = reshaping.asked != nullptr ? *reshaping.asked : found;
   const std::vector<bool> whole = reshaping.whole > 0 ? find_whole(stream, reshaping.whole) : std::vector<bool>();
+  const std::vector<bool> parts = find_gradient_parts(stream);
   for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
     const StreamBlock& block = stream.blocks[i];
-    const bool is_of_weights = !reshaping.of_weights.empty() && reshaping.of_weights[i];
+    const bool is_of_weights = parts[i] || (!reshaping.of_weights.empty() && reshaping.of_weights[i]);
     const bool stays = is_of_weights || (!whole.empty() && whole[i]);
     const double share =
         stays ? 1 : reshaping.shares[phases[i] & 7U][block.stage & 7U][static_cast<std::size_t>(block.owner)];

@@ -30,6 +30,10 @@ std::map<std::int64_t, std::int64_t> count_halves(const AllocationStream& stream
 
 std::int64_t rest_of(std::int64_t bytes) { return bytes > model::kLeastSplit ? model::kLeastSplit : model::kBlockUnit; }
 
+bool is_as_large(std::int64_t one, std::int64_t other) {
+  return std::abs(one - other) <= rest_of(std::max(one, other));
+}
+
 bool is_kept(const StreamBlock& block, const model::StreamPass& pass) {
   return block.born >= pass.begin && block.born < pass.turn && block.died > pass.turn && block.module >= 0 &&
          block.bytes >= kLeastCopy;
@@ -124,6 +128,36 @@ std::vector<bool> find_weight_copies(const AllocationStream& stream) {
   std::vector<bool> copies(stream.blocks.size(), false);
   for (const model::StreamPass& pass : stream.passes) mark_copies(stream, pass, nullptr, copies);
   return copies;
+}
+
+std::vector<bool> find_gradient_parts(const AllocationStream& stream) {
+  std::vector<bool> parts(stream.blocks.size(), false);
+  for (const model::StreamPass& pass : stream.passes) {
+    std::vector<std::size_t> sums;
+    std::map<model::StreamTime, std::size_t> gone;  // temporaries of its backward, by when they go
+    for (std::size_t i = 0; i < stream.blocks.size(); ++i) {
+      const StreamBlock& block = stream.blocks[i];
+      if (block.born < pass.turn || block.born >= pass.end || block.bytes < kLeastCopy) continue;
+      if (block.owner == BlockOwner::kGradients) sums.push_back(i);
+      if (block.owner == BlockOwner::kTemporaries) gone[block.died] = i;
+    }
+    while (!sums.empty()) {
+      const std::size_t sum = sums.back();
+      sums.pop_back();
+      const bool is_last = sum + 1 >= stream.blocks.size();
+      const model::StreamTime next = is_last ? pass.end : stream.blocks[sum + 1].born;
+      std::vector<std::size_t> found;
+      for (auto each = gone.lower_bound(stream.blocks[sum].born); each != gone.end() && each->first < next; ++each) {
+        const bool is_part = each->second < sum && !parts[each->second] &&
+                             is_as_large(stream.blocks[each->second].bytes, stream.blocks[sum].bytes);
+        if (is_part) found.push_back(each->second);
+      }
+      if (found.size() != 2) continue;
+      for (const std::size_t part : found) parts[part] = true;
+      sums.insert(sums.end(), found.begin(), found.end());  // of three uses, one is a sum itself
+    }
+  }
+  return parts;
 }
 
 }  // namespace vramfit::plan

@@ -64,5 +64,34 @@ TEST(WeightCopies, are_those_nearest_to_half_a_weights_size) {
   EXPECT_EQ(find_weight_copies(job.stream), (std::vector<bool>{false, false, true}));
 }
 
+// A weight that two operators use, as an embedding that is the last layer too: 4 and 4 make 4.
+TEST(GradientParts, are_the_two_that_go_once_their_sum_is_there) {
+  Made job;
+  job.add(21, 26, -1, 4, BlockOwner::kTemporaries);  // of the last layer
+  job.add(22, 30, -1, 4, BlockOwner::kGradients);    // of another weight of that size
+  job.add(23, 27, -1, 4, BlockOwner::kTemporaries);  // of the embedding
+  job.add(25, 40, -1, 4, BlockOwner::kGradients);
+  EXPECT_EQ(find_gradient_parts(job.stream), (std::vector<bool>{false, true, false, true, false}));
+}
+
+TEST(GradientParts, are_none_where_one_temporary_alone_goes_with_a_gradient) {
+  Made job;
+  job.add(21, 26, -1, 4, BlockOwner::kTemporaries);  // an activation's gradient, which happens to be as large
+  job.add(23, 29, -1, 4, BlockOwner::kTemporaries);  // goes after something else was made
+  job.add(25, 40, -1, 4, BlockOwner::kGradients);
+  job.add(28, 40, -1, 1, BlockOwner::kGradients);
+  EXPECT_EQ(find_gradient_parts(job.stream), std::vector<bool>(5, false));
+}
+
+TEST(GradientParts, of_three_uses_are_four) {
+  Made job;
+  job.add(20, 23, -1, 4, BlockOwner::kTemporaries);
+  job.add(21, 24, -1, 4, BlockOwner::kTemporaries);
+  job.add(22, 28, -1, 4, BlockOwner::kTemporaries);  // the sum of the first two
+  job.add(25, 27, -1, 4, BlockOwner::kTemporaries);
+  job.add(26, 40, -1, 4, BlockOwner::kGradients);
+  EXPECT_EQ(find_gradient_parts(job.stream), (std::vector<bool>{false, true, true, true, true, false}));
+}
+
 }  // namespace
 }  // namespace vramfit::plan
