@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -185,13 +184,6 @@ base::Result<std::int64_t> read_interval(const WatchWords& words, std::int64_t o
   return interval;
 }
 
-bool wants_colour(const WatchWords& words) {
-  const char* refused = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
-  return !words.no_color && (refused == nullptr || *refused == '\0') && !is_dumb;
-}
-
 bool wants_unicode(const WatchWords& words) { return !words.no_unicode && shows_utf8(); }
 
 tui::WatchState build_state(const WatchWords& words) {
@@ -236,11 +228,11 @@ base::Result<int> show_once(const WatchWords& words, watch::Watch& watch) {
   const auto view = tui::build_watch_view(sample, state, alerts);
   const tui::Look look{.unicode = wants_unicode(words), .keys = false};
   const auto grid = tui::draw_all(view, look, tui::terminal_columns(STDOUT_FILENO, 80));
-  const bool colour = wants_colour(words) && ::isatty(STDOUT_FILENO) != 0;
+  const bool is_coloured = !words.no_color && wants_color(STDOUT_FILENO);
   const auto lines = grid.to_lines();
   std::string text;
   for (int row = 0; row < std::ssize(lines); ++row) {
-    text += (colour ? grid.to_coloured_line(row) : lines[static_cast<std::size_t>(row)]) + "\n";
+    text += (is_coloured ? grid.to_coloured_line(row) : lines[static_cast<std::size_t>(row)]) + "\n";
   }
   print_page(text);
   return exit_code_of(sample, words.cards);
@@ -303,7 +295,7 @@ base::Result<int> watch_machine(const WatchWords& words, watch::Watch& watch, st
     // Piped into a file with nothing else to do, one look is what is meant.
     return writes || words.headless ? watch_quietly(words, watch, interval_ns) : show_once(words, watch);
   }
-  auto screen = tui::TerminalScreen::open(wants_colour(words));
+  auto screen = tui::TerminalScreen::open(!words.no_color && wants_color(STDOUT_FILENO));
   if (!screen) return std::unexpected(screen.error());
   const tui::LoopOptions options{.interval_ns = interval_ns,
                                  .most_samples = words.count,
