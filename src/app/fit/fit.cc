@@ -108,6 +108,9 @@ Result<Searched> search_by_rank(FitContext& fit, const std::vector<const plan::T
     const Rank foreseen = is_last ? unmeasured : runs.find_foreseen(searched);
     const Rank before = foreseen <= unmeasured ? runs.least_unmeasured(foreseen) : unmeasured;
     if (is_last || before > searched) {
+      const auto shown = runs.show_last_uses(before);
+      if (!shown) return std::unexpected(shown.error());
+      if (*shown) continue;
       Searched result = search_before(fit, before, is_last, techniques, job, best_plan_check, prover);
       const bool goes_on = !result.found.best && (result.found.ending == plan::Ending::kNothingFits ||
                                                   result.found.ending == plan::Ending::kNothingProven);

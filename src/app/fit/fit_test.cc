@@ -277,6 +277,14 @@ TEST_F(FitTest, one_step_in_host_memory_shows_last_uses_to_what_runs_again_befor
   EXPECT_EQ(runner.measured, std::vector<std::string>{"offload_activations"});
 }
 
+TEST_F(FitTest, last_uses_are_shown_also_where_another_plan_of_the_rank_is_foreseen_to_fit) {
+  const auto result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->verdict, FitVerdict::kPlanFits) << result->reason;
+  ASSERT_EQ(result->plans.front().effect, "same");
+  EXPECT_EQ(runner.measured, std::vector<std::string>{"offload_activations"});
+}
+
 TEST_F(FitTest, a_run_that_two_techniques_ask_for_is_made_once) {
   request.run.cards[0].total = Bytes::mib(520);
   ASSERT_TRUE(run());

@@ -107,6 +107,15 @@ Result<void> TechniqueRuns::begin(Run& run) {
 
 Result<void> TechniqueRuns::measure(Rank last) { return measure(find_runs(last)); }
 
+Result<bool> TechniqueRuns::show_last_uses(Rank before) {
+  if (before == Rank::kEqual || !has_time()) return false;
+  std::vector<Run> runs = find_runs(static_cast<Rank>(static_cast<int>(before) - 1));
+  std::erase_if(runs, [](const Run& run) { return run.technique == run.asks; });
+  if (runs.empty()) return false;
+  if (auto measured = measure(std::move(runs)); !measured) return std::unexpected(measured.error());
+  return true;
+}
+
 Result<void> TechniqueRuns::measure_first_needed(Rank last) {
   std::vector<Run> runs = find_runs(last);
   const auto is_needed_now = [&](const Run& run) { return is_needed(*run.asks); };

@@ -32,7 +32,10 @@ class TechniqueRuns {
 
   // Measures the techniques of ranks up to this one, and takes away those that the script breaks with or refuses.
   base::Result<void> measure(plan::Rank last);
-  // The same, but where some of these techniques can't be foretold well without a run, only those.
+  // Makes the runs that show last uses to techniques of ranks before this one, whose plans are about to be run: without
+  // them a plan that does not fit is foreseen to. Tells whether it made any.
+  base::Result<bool> show_last_uses(plan::Rank before);
+  // The same as measure(), but where some of these techniques can't be foretold well without a run, only those.
   base::Result<void> measure_first_needed(plan::Rank last);
 
  private:
