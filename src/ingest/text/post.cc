@@ -31,6 +31,7 @@ using model::ToldSentence;
 
 constexpr std::int64_t kLinesOfPost = 4000;  // what is longer is a log: then only lines with words of memory are read
 constexpr std::size_t kWrapped = 50;         // letters from which on a line without an end of a sentence goes on
+constexpr std::size_t kLongestParagraph = 8192;  // bytes, in a log: wrapped prose ends its sentences sooner
 constexpr std::size_t kMostTold = 256;
 constexpr std::size_t kFewestOfReport = 4;        // "Hi all", "Thanks in advance" say nothing
 constexpr std::size_t kFewestBytesOfReport = 18;  // six letters of Chinese or Japanese: "help, thanks" is shorter
@@ -92,9 +93,13 @@ class PostReader final : public TextReader {
       end_paragraph(sink);
       return;
     }
-    const bool goes_on =
-        !paragraph_.empty() && last_length_ >= kWrapped && !ends_sentence(paragraph_) && !begins_item(text);
+    const bool is_of_log = read_ > kLinesOfPost;
+    const bool is_too_long = is_of_log && paragraph_.size() > kLongestParagraph;
+    const bool goes_on = !paragraph_.empty() && !is_too_long && last_length_ >= kWrapped &&
+                         !ends_sentence(paragraph_) && !begins_item(text);
     if (!goes_on) end_paragraph(sink);
+    // In a log, a line that begins a paragraph and has no word of memory would keep all lines behind it wanted.
+    if (!goes_on && is_of_log && !line.has_words) return;
     if (paragraph_.empty()) {
       is_answer_ = trim(line.whole).starts_with('>');
       is_comment_ = in_docstring_ || trim(line.whole).starts_with('#');

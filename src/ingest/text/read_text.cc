@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -42,6 +43,7 @@ constexpr std::uint64_t kMostStreamed = std::uint64_t{256} << 20;  // bytes of a
 constexpr std::uint64_t kMostOfLine = std::uint64_t{64} << 20;     // of one line of such a stream
 constexpr std::chrono::seconds kLongestOfLine{20};                 // in which such a line grows
 constexpr std::size_t kAcross = 200;         // bytes on each side of a joint that are looked at together
+constexpr std::size_t kFewLines = 64;        // different ones in a block, which repeats them then
 constexpr std::size_t kLongestPrefix = 300;  // of a line, in which a prefix is looked for
 
 // The first line's end at `from` or behind it; the text's size if there is none. Eight letters at a time: a byte below
@@ -70,6 +72,16 @@ std::size_t find_line_begin(std::string_view text, std::size_t from, std::size_t
     return last == nullptr ? begin : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
   };
   return behind_last('\r', behind_last('\n', from));
+}
+
+// Calls `take` for the lines of a block of whole lines, until it says no. Whether it never did.
+bool all_lines(std::string_view block, auto take) {
+  for (std::size_t at = 0; at < block.size();) {
+    const std::size_t end = std::min(block.find('\n', at), block.size() - 1);
+    if (!take(block.substr(at, end + 1 - at))) return false;
+    at = end + 1;
+  }
+  return true;
 }
 
 std::int64_t count_lines(std::string_view text) {
@@ -105,6 +117,8 @@ class TextPass {
 
  private:
   void take_block(std::string_view block);
+  void take_held();
+  void read_block(std::string_view block);
   void scan_block(std::string_view block);
   void take_segment(std::string_view block, std::size_t begin, std::size_t end);
   void take_piece(std::string_view block, std::size_t begin, std::size_t end);
@@ -119,8 +133,12 @@ class TextPass {
   std::vector<std::unique_ptr<TextReader>> readers_;
   std::uint32_t wanting_ = 0;  // those that want all lines; it can change only when they are given one
   TextInput input_{limits_.longest_line, [this](std::string_view block) { take_block(block); }};
-  std::string carried_;    // the end of the last block
-  std::int64_t line_ = 1;  // number of the line that begins at the next unread byte
+  std::string carried_;                          // the end of the last block
+  std::string held_;                             // the last block that was passed over
+  std::set<std::string, std::less<>> repeated_;  // the lines of the last block that was read, where they are few
+  std::size_t of_line_ = 0;                      // bytes read since the last line's end
+  std::int64_t left_out_ = 0;                    // pieces of lines that were not read
+  std::int64_t line_ = 1;                        // number of the line that begins at the next unread byte
   std::int64_t cut_lines_ = 0;
   bool latin1_ = false;
   LooksOfText looks_;
@@ -136,6 +154,38 @@ void TextPass::ask(std::size_t reader) {
 //   ... line \n | progress \r progress \r RuntimeError: ... \n | line ...
 //                                         ^ hit: its segment is from the last \r or \n to the next
 void TextPass::take_block(std::string_view block) {
+  const std::size_t line_end = block.find_last_of("\r\n");
+  if (line_end == std::string_view::npos && of_line_ >= limits_.most_of_line) {
+    left_out_ += held_.empty() ? 0 : 1;
+    held_ = block;
+    return;
+  }
+  // What only repeats the lines before it, letter by letter, says nothing new: the last of it is read, for the lines
+  // behind it to stand where they stood.
+  const bool only_repeats = !repeated_.empty() && line_end + 1 == block.size() && of_line_ == 0 &&
+                            all_lines(block, [&](std::string_view line) { return repeated_.contains(line); });
+  if (only_repeats) {
+    line_ += count_lines(held_);
+    held_ = block;
+    return;
+  }
+  take_held();
+  read_block(block);
+  repeated_.clear();
+  const bool has_few = all_lines(block, [&](std::string_view line) {
+    if (!repeated_.contains(line)) repeated_.emplace(line);
+    return repeated_.size() <= kFewLines;
+  });
+  if (!has_few || count_lines(block) < static_cast<std::int64_t>(kFewLines * kFewLines)) repeated_.clear();
+  of_line_ = line_end == std::string_view::npos ? of_line_ + block.size() : block.size() - line_end - 1;
+}
+
+// How a text or a line ends may be all that matters of it, however much was passed over before.
+void TextPass::take_held() {
+  if (!held_.empty()) read_block(std::exchange(held_, {}));
+}
+
+void TextPass::read_block(std::string_view block) {
   if (!carried_.empty() && !is_line_end(carried_.back()) && !block.empty()) look_at_joint(carried_, block);
   looks_.add(block);
   program_.add(block);
@@ -231,6 +281,11 @@ void forget_what_was_told(model::Evidence& evidence) {
 
 model::Evidence TextPass::finish() {
   input_.finish();
+  take_held();
+  if (left_out_ > 0) {
+    evidence_.files.back().complete = false;
+    evidence_.unread["pieces from the middle of lines that are longer than 4 MiB"] += left_out_;
+  }
   for (const auto& reader : readers_) reader->finish(sink_);
   sort_by_line(evidence_.ooms);
   sort_by_line(evidence_.tracebacks);

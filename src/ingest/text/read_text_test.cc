@@ -122,6 +122,46 @@ TEST(ReadText, is_bounded) {
   EXPECT_EQ(evidence.unread.at("out-of-memory messages beyond the limit"), 90);
 }
 
+TEST(ReadText, of_a_line_without_end_its_beginning_and_its_last_piece) {
+  const TextLimits limits{.longest_line = 1000, .most_of_line = 4000, .block = 1000};
+  const std::string middle(20'000, 'x');
+  const auto ends = parse_text_evidence(std::string(5000, 'x') + middle + std::string(kOom), "log", limits);
+  EXPECT_EQ(ends.ooms.size(), 1u) << "a line may end with what matters";
+  EXPECT_FALSE(ends.files[0].complete);
+  EXPECT_GT(ends.unread.at("pieces from the middle of lines that are longer than 4 MiB"), 15);
+  const auto line = middle + "\nstep 2\n" + std::string(kOom) + "\n";
+  const auto next = parse_text_evidence(line, "log", limits);
+  ASSERT_EQ(next.ooms.size(), 1u) << "the lines behind it are read as ever";
+  EXPECT_EQ(next.ooms[0].at.line, 3);
+  EXPECT_TRUE(
+      parse_text_evidence(std::string(3500, 'x') + "\n" + std::string(3500, 'x'), "log", limits).files[0].complete);
+}
+
+// What a log says in passing is not read as prose: its lines are too many, and most say nothing of memory.
+TEST(ReadText, a_log_is_not_read_as_a_post) {
+  std::string log;
+  for (int i = 0; i < 6000; ++i) log += "this is how the log goes on.\n";
+  const model::TextFile file = parse_text_evidence(log, "log").files.at(0);
+  EXPECT_GT(file.last_not_understood, 3000);
+  EXPECT_LE(file.last_not_understood, 4001);
+}
+
+TEST(ReadText, lines_that_only_repeat_are_passed_over_and_counted) {
+  const std::string line = "Traceback of worker 1: CUDA out of memory, which is said over and over\n";
+  std::string log;
+  for (int i = 0; i < 200'000; ++i) log += line;
+  const auto evidence = parse_text_evidence(log + std::string(kOom) + "\nbye\n" + log + "Killed\n", "log");
+  ASSERT_EQ(evidence.files[0].lines, 400'004);
+  EXPECT_TRUE(evidence.files[0].complete);
+  EXPECT_LT(evidence.unread.contains("places where memory is said to have run out beyond the limit")
+                ? evidence.unread.at("places where memory is said to have run out beyond the limit")
+                : 0,
+            200'000);
+  ASSERT_TRUE(std::ranges::any_of(evidence.ooms, [](const auto& oom) { return oom.at.line == 200'001; }));
+  ASSERT_EQ(evidence.host_kills.size(), 1u);
+  EXPECT_EQ(evidence.host_kills[0].at.line, 400'003);
+}
+
 TEST(ReadText, refuses_what_is_no_text) {
   for (const std::string_view bytes :
        {std::string_view("PK\x03\x04zip"), std::string_view("\x80\x04\x95pickle"), std::string_view("\x1f\x8b gzip")}) {

@@ -15,7 +15,8 @@
 namespace vramfit::ingest {
 
 struct TextLimits {
-  std::size_t longest_line = 1 << 20;  // bytes; the rest of a longer line is left out
+  std::size_t longest_line = 1 << 20;  // bytes; a longer line is read in pieces
+  std::size_t most_of_line = 4 << 20;  // bytes of one line; behind them only its last piece is read
   std::size_t longest_quote = 600;     // bytes of a line kept in a SourceLine
   std::size_t most_entries = 4096;     // of one kind in one file
   std::size_t block = 1 << 20;         // bytes read at once
