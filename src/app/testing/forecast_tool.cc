@@ -258,9 +258,15 @@ class Comparison {
     return std::filesystem::path(options_.blocks) / (name + ".csv");
   }
 
+  // Two sets of as many modules have one name, and a build may choose another set.
+  static bool is_same(const json& proven, const model::Plan& plan) {
+    return !proven.contains("changes") || proven["changes"] == json::parse(ingest::plan_to_json(plan))["techniques"];
+  }
+
   // Proves it by a run, or by one of before; nothing where neither is there.
   std::optional<json> prove(const model::Plan& plan) {
-    if (const auto known = options_.proven.find(plan.name); known != options_.proven.end()) {
+    const auto known = options_.proven.find(plan.name);
+    if (known != options_.proven.end() && is_same(known->second, plan)) {
       json line = {{"outcome", known->second["outcome"]}, {"proven", known->second["proven"]}};
       if (known->second.contains("detail")) line["detail"] = known->second["detail"];
       return line;
