@@ -205,7 +205,7 @@ std::optional<ComparedForwards> compare_forwards(const AllocationStream& stream,
 }  // namespace
 
 std::vector<PlayTime> find_last_uses(const AllocationStream& stream, const model::StreamPass& pass,
-                                     const WitnessRuns& runs) {
+                                     const WitnessRuns& runs, bool* is_of_step) {
   std::vector<PlayTime> uses(stream.blocks.size(), 0);
   const Range own = find_forward(stream, pass);
   for (const AllocationStream* witness : {&stream, runs.without_graph}) {
@@ -218,7 +218,9 @@ std::vector<PlayTime> find_last_uses(const AllocationStream& stream, const model
   if (runs.offloaded == nullptr || runs.offloaded->passes.empty()) return uses;
   const model::StreamPass& shown = runs.offloaded->passes.front();
   const ComparedForwards comparison(stream, own, *runs.offloaded, find_forward(*runs.offloaded, shown));
-  if (!comparison.is_empty()) comparison.tell(pass.turn, uses, shown.turn);
+  if (comparison.is_empty()) return uses;
+  comparison.tell(pass.turn, uses, shown.turn);
+  if (is_of_step != nullptr) *is_of_step = true;
   return uses;
 }
 

@@ -20,9 +20,11 @@ struct WitnessRuns {
 // it. Blocks of a module's forward are known by their order and by their size, which is another one in the witness by
 // the same factor for all. A witness is an evaluation without a graph, of the stream or of another run; where there is
 // none, a step whose activations wait in host memory: what is saved is copied at once, so that it goes as soon as the
-// forward has no more use for it, and what is too small to be copied tells nothing.
+// forward has no more use for it, and what is too small to be copied tells nothing. `is_of_step` tells that it was one:
+// such a step makes the same blocks, where an evaluation lacks some (dropout's), so that another of their size may have
+// been taken for one.
 std::vector<PlayTime> find_last_uses(const model::AllocationStream& stream, const model::StreamPass& pass,
-                                     const WitnessRuns& runs);
+                                     const WitnessRuns& runs, bool* is_of_step = nullptr);
 
 // The same of a forward of an evaluation that kept its graph, blocks [from, to). 0 also where the script has the block.
 std::vector<PlayTime> find_last_uses(const model::AllocationStream& stream, std::size_t from, std::size_t to,

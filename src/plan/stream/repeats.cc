@@ -52,7 +52,7 @@ class RepeatedPass {
   }
 
   void run() {
-    last_uses_ = find_last_uses(stream_, pass_, {reshaping_.without_graph, reshaping_.offloaded});
+    last_uses_ = find_last_uses(stream_, pass_, {reshaping_.without_graph, reshaping_.offloaded}, &is_of_step_);
     find_runs();
     find_outputs();
     find_second_runs();
@@ -95,8 +95,8 @@ class RepeatedPass {
     }
   }
 
-  // What a module returned is what outlives it where nothing is kept for a backward. Where no last use is shown: the
-  // last block of its size, or else the last ones that add up to it.
+  // What a module returned is what outlives it where nothing is kept for a backward, as a step shows it. An evaluation
+  // does where no block has its size alone. Else: the last block of its size, or the last ones that add up to it.
   void find_outputs() {
     output_of_.assign(to_ - from_, {});
     std::vector<std::size_t> shown;
@@ -114,21 +114,26 @@ class RepeatedPass {
       of.run->output_left -= bytes(i);
       output_of_[i - from_].push_back(of);
     };
-    for (std::size_t i = from_; i < to_; ++i) {
-      if (!is_held(block(i))) continue;
-      for_each_around(i, [&](const RunOf& of) {
-        if (outlives(i, of).value_or(false)) take(i, of);
-      });
-    }
+    const auto take_outliving = [&] {
+      for (std::size_t i = from_; i < to_; ++i) {
+        if (!is_held(block(i))) continue;
+        for_each_around(i, [&](const RunOf& of) {
+          const bool is_wanted = is_of_step_ || of.run->output_left > 0;
+          if (is_wanted && outlives(i, of).value_or(false)) take(i, of);
+        });
+      }
+    };
+    if (is_of_step_) take_outliving();
     for (std::size_t i = to_; i-- > from_;) {
       if (!is_held(block(i))) continue;
       for_each_around(i, [&](const RunOf& of) {
-        if (outlives(i, of)) return;
+        if (is_of_step_ && outlives(i, of)) return;
         const std::int64_t left = of.run->output_left;
         const bool is_alone = left > 0 && bytes(i) >= left && bytes(i) <= most_for(left);
         if (is_alone) take(i, of);
       });
     }
+    if (!is_of_step_) take_outliving();
     for (std::size_t i = to_; i-- > from_;) {
       if (!is_held(block(i))) continue;
       for_each_around(i, [&](const RunOf& of) {
@@ -300,6 +305,7 @@ class RepeatedPass {
   std::vector<Life>& lives_;
   std::vector<std::vector<Run>> runs_;  // by module
   std::vector<PlayTime> last_uses_;     // by block
+  bool is_of_step_ = false;             // as another step shows them, and not an evaluation
   std::size_t from_ = 0, to_ = 0;
   std::vector<std::vector<RunOf>> output_of_;
 };
