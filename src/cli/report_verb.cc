@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/parse_number.h"
@@ -41,7 +43,8 @@ Named sort_out(const std::vector<std::string>& what) {
   return named;
 }
 
-base::Result<void> act(const ReportOptions& options) {
+// Whether all of what was named is on the page.
+base::Result<bool> act(const ReportOptions& options) {
   const Named named = sort_out(options.what);
   std::vector<model::StoredRun> runs;
   std::optional<history::History> history;
@@ -53,22 +56,25 @@ base::Result<void> act(const ReportOptions& options) {
     if (!loaded) return std::unexpected(loaded.error());
     runs = std::move(*loaded);
   }
+  std::vector<std::string> damage;
   TerminalProgress progress(stderr_is_terminal(), base::steady_clock());
   const auto html = views::build_report(std::move(runs), named.snapshots,
                                         {.is_confidential = options.is_confidential,
                                          .version = VRAMFIT_VERSION,
+                                         .damage = &damage,
                                          .find_run = history ? history->find_run() : history::FindRun()},
                                         progress);
   progress.clear();
   if (!html) return std::unexpected(html.error());
+  for (const std::string& told : damage) talk(fmt::format("vramfit: {}\n", told));
   if (options.file == "-") {
     print(*html);
-    return {};
+    return damage.empty();
   }
   if (const auto done = base::write_file(options.file, *html); !done) return std::unexpected(done.error());
   talk(fmt::format("{} written ({:.0f} KiB); it needs no other file and no network\n", options.file,
                    static_cast<double>(html->size()) / 1024));
-  return {};
+  return damage.empty();
 }
 
 }  // namespace
@@ -86,7 +92,8 @@ Verb add_report_verb(const Parser& parser) {
   verb.examples({"vramfit report 12 14 -o runs.html", "vramfit report snapshot.pickle -o snapshot.html"});
   return {verb, [options](const Command&) {
             const auto done = act(*options);
-            return done ? 0 : report_error(done.error());
+            if (!done) return report_error(done.error());
+            return *done ? 0 : 1;
           }};
 }
 

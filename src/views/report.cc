@@ -106,6 +106,19 @@ report::page::PageFacts build_page(std::vector<model::StoredRun> runs, const Rep
   return facts;
 }
 
+void tell_damage(const std::filesystem::path& file, const model::Snapshot& snapshot, const ReportRequest& request) {
+  if (request.damage == nullptr) return;
+  if (snapshot.truncated_at) {
+    request.damage->push_back(fmt::format("{}: only what stands before byte {} could be read: {}", file.string(),
+                                          *snapshot.truncated_at, snapshot.damage));
+  }
+  for (const auto& [what, unread] : snapshot.unread) {
+    if (unread.weight != model::LossSeverity::kWrongAnswerPossible) continue;
+    request.damage->push_back(
+        fmt::format("{}: not read, so the page may be wrong: {} ({} times)", file.string(), what, unread.count));
+  }
+}
+
 }  // namespace
 
 std::string build_report(std::vector<model::StoredRun> runs, const ReportRequest& request) {
@@ -122,6 +135,7 @@ base::Result<std::string> build_report(std::vector<model::StoredRun> runs,
     progress.update("reading " + file.filename().string());
     const auto snapshot = ingest::read_snapshot(file);
     if (!snapshot) return std::unexpected(snapshot.error());
+    tell_damage(file, *snapshot, request);
     traced.name = file.filename().string();
     facts.traces.push_back(report_trace::build_trace(*snapshot, traced, progress));
   }

@@ -15,9 +15,10 @@ namespace vramfit::views {
 
 struct ReportRequest {
   bool is_confidential = false;
-  std::string version;        // of vramfit
-  std::string home;           // where a link to all runs leads, and "runs/12" behind it to one; empty: there is none
-  history::FindRun find_run;  // numbers of a sweep's trials; empty: they are not told
+  std::string version;  // of vramfit
+  std::string home;     // where a link to all runs leads, and "runs/12" behind it to one; empty: there is none
+  std::vector<std::string>* damage = nullptr;  // takes a sentence for each snapshot that could be read in part only
+  history::FindRun find_run;                   // numbers of a sweep's trials; empty: they are not told
 };
 
 // The page's HTML. At least one run.

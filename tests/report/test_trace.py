@@ -193,6 +193,18 @@ def test_a_file_that_is_cut_off_gives_what_was_whole_and_says_so(product: Produc
     assert "cut off or damaged" in seen["text"]
 
 
+@pytest.mark.parametrize("part", [0.5, 0.9])
+def test_a_page_of_a_part_of_a_snapshot_is_said_to_be_one(product: Product, part: float) -> None:
+    cut = product.folder / "cut.pickle"
+    whole = RECORDED.read_bytes()
+    cut.write_bytes(whole[: int(len(whole) * part)])
+    finished = product.call("report", str(cut), "-o", "part.html")
+    assert finished.exit_code == 1
+    assert "cut.pickle: only what stands before byte" in finished.stderr
+    assert (product.folder / "part.html").exists()
+    assert product.call("report", str(RECORDED), "-o", "all.html").exit_code == 0
+
+
 @pytest.mark.parametrize("content", [b"", b"not a pickle", pickle.dumps([1, 2]), gzip.compress(b"nothing")])
 def test_a_file_that_is_no_snapshot_is_an_error_and_writes_nothing(product: Product, content: bytes) -> None:
     file = product.folder / "other.pickle"
