@@ -107,6 +107,15 @@ base::Error unknown_card(const std::vector<Card>& catalogue, std::string_view na
             fmt::format("\"{}\" is a card of {}, and only NVIDIA's cards are emulated", name, maker), "--gpu",
             "`vramfit doctor` reads its logs; a card of NVIDIA can be given another size: rtx3090:20GiB"};
   }
+  // An instance alone, as nvidia-smi lists it: the card that it was cut from is not told.
+  if (const auto alone = find_slice_name("x:" + std::string(name)); alone && alone->card == "x") {
+    const auto has_it =
+        std::ranges::find_if(catalogue, [&](const Card& card) { return find_profile(card, alone->profile); });
+    if (has_it != catalogue.end()) {
+      return {ErrorCode::kNotFound, fmt::format("\"{}\" is a MIG instance, and does not say of which card", name),
+              "--gpu", fmt::format("the card before it: {}:{}", has_it->key, base::lowered(name))};
+    }
+  }
   return {ErrorCode::kNotFound, fmt::format("no card is called \"{}\"", name), "--gpu",
           fmt::format("the nearest names: {}; `vramfit gpus` lists all, and a TOML file describes another",
                       fmt::join(nearest_cards(catalogue, with_zeros(normalised(name))), ", "))};

@@ -38,6 +38,15 @@ bool is_radeon(std::string_view number) {
   return number.front() == '9' || (number.front() >= '5' && number.front() <= '7' && number[1] != '0');
 }
 
+// "m1 max", "m3max", "m2". Tesla M4 and M6 are NVIDIA's, and so is what has more digits.
+bool is_apple(std::string_view word, std::string_view next) {
+  const std::string_view number = digits_behind(word, "m");
+  if (number.size() != 1) return false;
+  const std::string_view rest = word.substr(2), edition = rest.empty() ? next : rest;
+  if (edition == "max" || edition == "pro" || edition == "ultra") return true;
+  return edition.empty() && number != "4" && number != "6";
+}
+
 }  // namespace
 
 std::string_view other_maker_of(std::string_view spelling) {
@@ -47,6 +56,7 @@ std::string_view other_maker_of(std::string_view spelling) {
     const auto known = std::ranges::find(kMakers, word, &std::pair<std::string_view, std::string_view>::first);
     if (known != kMakers.end()) return known->second;
     if (digits_behind(word, "mi").size() >= 2 || digits_behind(word, "gfx").size() >= 3) return "AMD";
+    if (i == 0 && is_apple(word, words.size() > 1 ? words[1] : "")) return "Apple";
     const bool is_split = word == "rx" && i + 1 < words.size();
     if (is_radeon(is_split ? digits_behind(words[i + 1], "") : digits_behind(word, "rx"))) return "AMD";
   }

@@ -51,6 +51,27 @@ def test_of_several_codes_the_unknown_one_is_told_with_its_nearest(product: Prod
     assert 'no cause "leak_grwth"' in done.stderr and "did you mean leak_growth?" in done.stderr, done
 
 
+def test_a_code_that_no_cause_has_names_the_nearest(product: Product) -> None:
+    done = product.call("explain", "VF999")
+    assert done.exit_code == 2
+    assert "did you mean VF" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("1c.1g.10gb", ":1c.1g.10gb"),
+        ("1g.10gb", ":1g.10gb"),
+        ("m1 max", "a card of Apple"),
+        ("M2", "a card of Apple"),
+    ],
+)
+def test_names_of_other_things_than_cards_say_what_they_are(product: Product, name: str, says: str) -> None:
+    done = product.call("gpus", name)
+    assert done.exit_code == 2
+    assert says in done.stderr
+
+
 def test_a_number_beyond_all_runs_is_told_as_it_was_typed(product: Product):
     for verb in (["show"], ["compare", "1"], ["runs", "--tag", "x"]):
         done = product.call(*verb, "99999999999999999999")

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <string_view>
 
 #include "base/nearest_word.h"
+#include "base/parse_number.h"
 #include "doctor/cause.h"
 #include "job/installation.h"
 
@@ -39,7 +43,18 @@ Result<model::CausePage> find_cause_page(const std::string& name) {
     known.emplace_back(cause->label);
     known.emplace_back(cause->code);
   }
-  const auto nearest = base::nearest_word(name, known);
+  auto nearest = base::nearest_word(name, known);
+  // A code is a number: where no letters are near, the nearest number is.
+  const auto number = zeros.starts_with("VF") ? base::parse_number<int>(zeros.substr(2)) : std::nullopt;
+  if (!nearest && number) {
+    int least = std::numeric_limits<int>::max();
+    for (const doctor::Cause* cause : doctor::all_causes()) {
+      const auto its = base::parse_number<int>(std::string_view(cause->code).substr(2));
+      if (!its || std::abs(*its - *number) >= least) continue;
+      least = std::abs(*its - *number);
+      nearest = std::string(cause->code);
+    }
+  }
   return base::fail(ErrorCode::kNotFound, no_cause(name), "", nearest ? did_you_mean(*nearest) : kListsAll);
 }
 
