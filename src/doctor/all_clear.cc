@@ -9,6 +9,7 @@
 #include "doctor/last_line.h"
 #include "doctor/leak.h"
 #include "doctor/not_run.h"
+#include "liveness/growth.h"
 
 namespace vramfit::doctor {
 
@@ -31,6 +32,13 @@ std::optional<Doubt> doubt_the_run(const Scene& scene) {
 // Growth is judged from step to step, or from pass to pass of a loop that keeps what it makes: without either it is not
 // known to be none, however much is held at the end.
 std::optional<Doubt> doubt_growth(const Scene& scene) {
+  for (const model::Growth& growth : scene.runtime().growth) {
+    if (!scene.has_run() || growth.per_step.count() > 0) continue;
+    return Doubt{"Memory was still growing when the run was ended: perhaps a leak",
+                 {},
+                 "the run: " + liveness::describe_growth(growth),
+                 {"a longer run: vramfit doctor --within 120 -- COMMAND"}};
+  }
   if (scene.was_cut_within(kStepsToClear)) {
     return Doubt{"The run was cut too short to tell whether memory grows",
                  {},

@@ -39,7 +39,10 @@ Judgement judge_lifetime(const Scene& scene) {
     if (!scene.has_run()) break;
     const std::string told = "the run: " + liveness::describe_growth(growth);
     if (follows_its_inputs(growth, scene)) return {CheckState::kPass, told + ", as its batches do"};
-    if (!is_too_little_to_matter(growth, scene)) return {CheckState::kUnknown, told};
+    if (const auto bound = find_bound(growth, scene)) return {CheckState::kPass, told + ", " + *bound};
+    // What was still growing at the end has no rate yet by which it could be called little.
+    const bool is_little = growth.per_step.count() > 0 && is_too_little_to_matter(growth, scene);
+    if (!is_little) return {CheckState::kUnknown, told};
     return {CheckState::kPass, told + ", which no job lives to see"};
   }
   if (scene.has_run() && !scene.saw_steps() && scene.runtime().judged_passes >= kPassesToClear) {

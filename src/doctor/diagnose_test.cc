@@ -413,6 +413,41 @@ TEST(Leak, what_no_job_lives_to_see_is_no_cause_on_a_card_that_was_named) {
   EXPECT_LT(diagnose(given).findings[0].confidence, 0.5) << "the card's memory is not what runs out";
 }
 
+TEST(Leak, what_may_be_one_is_never_well) {
+  Case given = cut_run(100, 90);
+  given.run->evidence.growth[0] = {};
+  given.run->evidence.growth[0].phase = "train";
+  const model::Diagnosis diagnosis = diagnose(given);
+  EXPECT_TRUE(diagnosis.trouble) << diagnosis.verdict;
+  EXPECT_NE(diagnosis.verdict.find("perhaps a leak"), std::string::npos) << diagnosis.verdict;
+}
+
+TEST(Leak, growth_within_a_bound_is_no_cause_while_all_of_it_fits) {
+  Case given = cut_run(100, 90);
+  model::Growth& growth = given.run->evidence.growth[0];
+  growth.per_step = Bytes(16384);
+  growth.lines.emplace_back().line = "train.py:11 in main";
+  growth.lines[0].per_step = Bytes(16384);
+  growth.graphs.clear();
+  growth.runs_out_at = 100'000;
+  model::TensorGroup& held = growth.holders[0];
+  held.has_graph = false;
+  held.line = "train.py:11 in main";
+  held.tensors = 6;
+  held.bytes = Bytes(6 * 16384);
+  held.holder = {
+      .kind = model::HolderKind::kGlobal, .name = "buf[3]", .container = "deque(maxlen=60000)", .length = 107};
+  EXPECT_FALSE(diagnose(given).trouble);
+  growth.runs_out_at = 50'000;
+  EXPECT_EQ(first_label(given), "leak_growth") << "the card is full before it is";
+  growth.runs_out_at = 100'000;
+  held.holder.container = "deque";
+  EXPECT_EQ(first_label(given), "leak_growth");
+  held.holder.container = "deque(maxlen=60000)";
+  held.line = "train.py:12 in main";
+  EXPECT_EQ(first_label(given), "leak_growth") << "something else grows";
+}
+
 TEST(Leak, batches_that_get_larger_are_told_from_what_is_joined_on_to_itself) {
   Case given = cut_run(100, 90);
   model::Growth& growth = given.run->evidence.growth[0];

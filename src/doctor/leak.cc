@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/parse_number.h"
 #include "doctor/holders.h"
 
 namespace vramfit::doctor {
@@ -64,6 +66,33 @@ bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene) {
   const bool is_more = growth.per_step > kFewScalars && !(scene.given.card && growth.runs_out_at);
   if (scene.run_failed_for_memory() || is_more || !growth.graphs.empty()) return false;
   return !growth.runs_out_at || *growth.runs_out_at >= kNoStepsThatAJobTakes;
+}
+
+std::optional<std::string> find_bound(const model::Growth& growth, const Scene& scene) {
+  constexpr std::string_view kBound = "deque(maxlen=";
+  if (scene.run_failed_for_memory() || growth.of_peak || growth.per_step.count() <= 0 || !growth.graphs.empty())
+    return std::nullopt;
+  const auto held = std::ranges::find_if(
+      growth.holders, [&](const model::TensorGroup& one) { return one.holder.container.starts_with(kBound); });
+  if (held == growth.holders.end() || held->tensors <= 0 || held->has_graph) return std::nullopt;
+  // Something else may grow beside it.
+  const bool is_all =
+      growth.lines.size() == 1 ||
+      (!growth.lines.empty() && growth.lines.front().per_step.count() * 10 >= growth.per_step.count() * 9);
+  if (!is_all || growth.lines.front().line != held->line) return std::nullopt;
+  const auto most = base::parse_number<std::int64_t>(
+      std::string_view(held->holder.container).substr(kBound.size(), held->holder.container.find(')') - kBound.size()));
+  if (!most) return std::nullopt;
+  // An entry may be several tensors, and then a step adds more than one of them.
+  const double entry = std::max(static_cast<double>(held->bytes.count()) / static_cast<double>(held->tensors),
+                                static_cast<double>(growth.per_step.count()));
+  const auto entries_left = static_cast<double>(std::max<std::int64_t>(*most - held->holder.length, 0));
+  const double full_at = static_cast<double>(growth.first_step + growth.steps) +
+                         entries_left * entry / static_cast<double>(growth.per_step.count());
+  if (growth.runs_out_at && full_at >= static_cast<double>(*growth.runs_out_at)) return std::nullopt;
+  const double all = entry * static_cast<double>(*most);
+  if (all >= 1e15) return std::nullopt;
+  return fmt::format("bounded: {} entries at most, {}", *most, show(Bytes(static_cast<std::int64_t>(all))));
 }
 
 bool is_joined_on(const model::Growth& growth) {

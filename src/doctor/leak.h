@@ -42,6 +42,10 @@ bool is_joined_on(const model::Growth& growth);
 // leak.
 bool follows_its_inputs(const model::Growth& growth, const Scene& scene);
 
+// The most that a deque with a maxlen comes to hold, as words ("bounded: 60000 entries at most, 938 MiB"), where it is
+// what grows and is full before the card is. Nothing otherwise.
+std::optional<std::string> find_bound(const model::Growth& growth, const Scene& scene);
+
 // It would take a million steps or more until the card is full: the list of scalars that a job keeps of its losses.
 bool is_too_little_to_matter(const model::Growth& growth, const Scene& scene);
 

@@ -73,6 +73,7 @@ void find_leak_growth_in_run(const Scene& scene, Draft& draft) {
     const bool is_evaluation = model::is_evaluation(growth.phase);
     if (growth.steps < 3 || growth.per_step.count() <= 0 || (is_evaluation && !is_of_passes(growth))) continue;
     if (is_too_little_to_matter(growth, scene) || follows_its_inputs(growth, scene)) continue;
+    if (find_bound(growth, scene)) continue;
     draft.weigh(weight_of(growth, scene));
     if (!scene.run_failed_for_memory()) draft.severity(model::Severity::kWarning);
     if (most == nullptr || growth.per_step > most->per_step) most = &growth;
@@ -195,6 +196,9 @@ std::optional<Remedy> remedy_of_container(const model::Growth& growth, const mod
   if (holder.kind == model::HolderKind::kException) {
     return Remedy{"Keep the text of an error, not the error: its traceback holds the frames",
                   "failures.append(str(error))"};
+  }
+  if (container.starts_with("deque(maxlen=")) {
+    return Remedy{"Lower the queue's bound: the card is full before it is", "collections.deque(maxlen=FEWER)"};
   }
   if (container == "deque") {
     return Remedy{"Bound the queue, or take out of it what is put in",

@@ -78,7 +78,9 @@ def describe(chain: list[Any], kind: said.HolderKind, name: str, where: str) -> 
     containers = [each for each in containers if not _is_namespace(each, chain)]
     direct = next((each for each in containers if not isinstance(each, tuple)), containers[0] if containers else None)
     if direct is not None:
-        holder.container = type(direct).__name__
+        # A bound that can be read tells growth that ends from a leak.
+        bound = direct.maxlen if isinstance(direct, deque) else None
+        holder.container = type(direct).__name__ + (f"(maxlen={bound})" if bound is not None else "")
         holder.length = len(direct)
     holder.chain = holder.chain[:1] + [words for words in holder.chain[1:] if words][-10:]
     return holder
