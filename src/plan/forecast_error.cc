@@ -13,11 +13,11 @@ struct KeptError {
 
 // The errors in the order of MadeBy. tests/project/test_forecast_errors.py compares it with the kept cases.
 constexpr std::array<KeptError, kWaysToForecast> kKeptErrors = {{
-    {MadeBy::kAddedUp, "added_up", 0.33},
+    {MadeBy::kAddedUp, "added_up", 0.32},
     {MadeBy::kOwnRun, "own_run", 0.01},
     {MadeBy::kPlayed, "played", 0.02},
     {MadeBy::kCombined, "combined", 0.04},
-    {MadeBy::kCombinedRuns, "combined_runs", 0.06},
+    {MadeBy::kCombinedRuns, "combined_runs", 0.07},
     {MadeBy::kUnmeasuredLives, "unmeasured_lives", 0.1},
     {MadeBy::kUnmeasuredSizes, "unmeasured_sizes", 0.39},
 }};
