@@ -305,7 +305,7 @@ bool tells_of_all(std::string_view line) {
   return false;
 }
 
-// Without the place of source that a logger names: "[I:onnxruntime:, executor.cc:176 Execute]", "(server.go:168)".
+// Without the place of source that a logger names: "[I:onnxruntime:, NAME:176 Execute]", "(NAME:168)".
 std::string without_places(std::string_view line) {
   std::string rest(line);
   for (const auto& [opening, closing] : {std::pair('[', ']'), std::pair('(', ')')}) {

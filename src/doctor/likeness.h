@@ -81,7 +81,7 @@ struct Gates {
   // so many times the share of theirs: few where they only know that memory grows or is full, more where they know a
   // sign, most where they are surer of it than `unsure`.
   double unsure = 0.65, sure = 0.8, share_to_outrank = 0.2;
-  // Of the few words beside a message that the rules know in full, a cause has this share of the vote.
+  // What a cause has of the vote of the few words beside a message that the rules know in full.
   double share_beside_message = 0.5;
   double likelier = 1.2, much_likelier = 5, far_likelier = 15;
   double healthy_to_outrank = 0.5;  // Where "no trouble" has half of the vote, what rules found stays.

@@ -78,10 +78,16 @@ job::FirstSteps within(job::FirstSteps first, double seconds) {
   return first;
 }
 
-// With the plan as many steps are computed as without it.
-job::FirstSteps steps_taken_of(job::FirstSteps first, const facts::TrainingRecord& without) {
+// With the plan all of them are computed, whatever that takes.
+job::FirstSteps with_plan(job::FirstSteps first) {
   first.seconds = 0;
   first.parts = 0;  // the plan makes them
+  return first;
+}
+
+// With the plan as many steps are computed as without it.
+job::FirstSteps steps_taken_of(job::FirstSteps first, const facts::TrainingRecord& without) {
+  first = with_plan(std::move(first));
   const auto taken = count_steps(without);
   if (const auto own = taken.find(0); own != taken.end()) {
     first.steps = std::min<std::int64_t>(first.steps, own->second);
@@ -196,11 +202,24 @@ Result<Verifier::Attempt> Verifier::run_with(const SmallPlan& small, const job::
 }
 
 void Verifier::begin(const Plan& plan, double seconds) {
-  const job::FirstSteps first = within(with_outputs(shrink(plan), plan).first, seconds);
-  const auto is_it = [&](const auto& known) { return known.first == first; };
-  if (begun_ || std::ranges::any_of(as_is_, is_it)) return;
-  job::RunRequest begun = runner_.start(request_of(first, kFirstRunsShare * seconds));
-  if (begun.begun != 0) begun_ = std::move(begun);
+  const SmallPlan small = with_outputs(shrink(plan), plan);
+  const job::FirstSteps first = within(small.first, seconds);
+  const auto known = std::ranges::find(as_is_, first, &decltype(as_is_)::value_type::first);
+  if (known == as_is_.end() && !begun_) {
+    job::RunRequest begun = runner_.start(request_of(first, kFirstRunsShare * seconds));
+    if (begun.begun != 0) begun_ = std::move(begun);
+  }
+  if (known != as_is_.end() && !known->second.obstacle.empty()) return;
+  // Where the job as it is turns out to take fewer steps, `compare` makes the other run once more.
+  start_with(small, known == as_is_.end() ? with_plan(first) : steps_taken_of(first, known->second.record), seconds);
+}
+
+void Verifier::start_with(const SmallPlan& small, const job::FirstSteps& first, double seconds) {
+  if (begun_with_ && begun_with_->plan == small.plan && begun_with_->request.first_steps == first) return;
+  job::RunRequest request = request_of(first, seconds);
+  if (!give(small.plan, request)) return;
+  request = runner_.start(std::move(request));
+  if (request.begun != 0) begun_with_ = BegunWith{small.plan, std::move(request)};
 }
 
 void Verifier::begin_with(const Plan& plan, double seconds, const std::function<void(std::string_view)>& say) {
@@ -209,10 +228,7 @@ void Verifier::begin_with(const Plan& plan, double seconds, const std::function<
   say(tell_without(first, plan));
   const auto without = run_as_is(first, kFirstRunsShare * seconds);
   if (!without || !without->obstacle.empty()) return;  // `compare` tells
-  job::RunRequest request = request_of(steps_taken_of(first, without->record), seconds);
-  if (!give(small.plan, request)) return;
-  request = runner_.start(std::move(request));
-  if (request.begun != 0) begun_with_ = BegunWith{small.plan, std::move(request)};
+  start_with(small, steps_taken_of(first, without->record), seconds);
 }
 
 Result<Verified> Verifier::compare_once(const SmallPlan& small, const Plan& plan,

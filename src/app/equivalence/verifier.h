@@ -47,8 +47,8 @@ class Verifier {
   base::Result<Verified> compare(const model::Plan& plan, double seconds,
                                  const std::function<void(std::string_view)>& say);
 
-  // Starts the job as it is, of a comparison that `compare` will make of the same plan and the same seconds, where
-  // there is a processor for it: until then somebody else may run what waits for no answer of it.
+  // Starts both runs of a comparison that `compare` will make of the same plan and the same seconds, where there are
+  // processors for them: until then somebody else may run what waits for no answer of theirs.
   void begin(const model::Plan& plan, double seconds);
   // Waits for it, or runs it, and starts the same steps with the plan: what `compare` will wait for.
   void begin_with(const model::Plan& plan, double seconds, const std::function<void(std::string_view)>& say);
@@ -71,6 +71,7 @@ class Verifier {
   };
   job::RunRequest request_of(const job::FirstSteps& first, double seconds) const;
   base::Result<void> give(const model::Plan& plan, job::RunRequest& request);
+  void start_with(const SmallPlan& small, const job::FirstSteps& first, double seconds);
   base::Result<Attempt> run(const job::RunRequest& request);
   base::Result<Attempt> run_as_is(const job::FirstSteps& first, double seconds);
   base::Result<Attempt> run_with(const SmallPlan& small, const job::FirstSteps& first);

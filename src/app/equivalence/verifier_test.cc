@@ -64,6 +64,7 @@ class FakeVerifyRunner final : public job::Runner {
   bool can_begin = true;
   int begun = 0;
   double update = 1;
+  int most_steps = 4;
   bool times_out = false, is_interrupted = false, fails = false, fails_with_plan = false;
   bool is_too_small_a_cut = false;  // fewer pixels than it takes
   bool is_a_trainers = false;       // with a plan it gets other samples, unless it gets all
@@ -76,16 +77,16 @@ class FakeVerifyRunner final : public job::Runner {
     return recording;
   }
 
-  static void add_notes(job::RunOutcome& outcome, bool is_cut, double update, int samples) {
+  void add_notes(job::RunOutcome& outcome, bool is_cut, double moved, int samples) const {
     std::vector<model::Recording> recordings;
     recordings.push_back(is_cut ? recording_of_cut_images() : model::Recording{});
     const auto add = [&](const nlohmann::json& fields) { ingest::testing::add_note(recordings[0], fields); };
-    for (int step = 1; step <= 4; ++step) {
+    for (int step = 1; step <= most_steps; ++step) {
       add({{"kind", "training_step"}, {"optimizer", 0}, {"step", step}, {"samples", samples * step}});
     }
     add({{"kind", "training_tensor"}, {"what", "gradient"}, {"index", "0.0"}, {"values", {1.0}}});
-    add({{"kind", "training_tensor"}, {"what", "update"}, {"index", "0.0"}, {"values", {update}}});
-    add({{"kind", "training_end"}, {"steps", 4}});
+    add({{"kind", "training_tensor"}, {"what", "update"}, {"index", "0.0"}, {"values", {moved}}});
+    add({{"kind", "training_end"}, {"steps", most_steps}});
     outcome.facts = facts::gather(std::move(recordings));
   }
 };
@@ -169,17 +170,27 @@ TEST_F(VerifierTest, the_job_as_it_is_runs_once_for_plans_of_one_size) {
   EXPECT_EQ(runner_.requests.size(), 5U);
 }
 
-TEST_F(VerifierTest, the_job_as_it_is_may_begin_before_it_is_compared) {
+TEST_F(VerifierTest, both_runs_may_begin_before_they_are_compared) {
   verifier_.emplace(request_, folder_, runner_, base::steady_clock());
   verifier_->begin(micro_batch_of(16, 8), 60);
-  verifier_->begin(micro_batch_of(4, 32), 60);  // of the same samples
+  verifier_->begin(micro_batch_of(16, 8), 60);
   EXPECT_TRUE(runner_.requests.empty());
+  EXPECT_EQ(runner_.begun, 2) << "without the plan and with it, once";
+  ASSERT_TRUE(compare(micro_batch_of(16, 8), 60));
+  ASSERT_EQ(runner_.requests.size(), 2U) << "none was run again";
+  EXPECT_EQ(runner_.requests[0].begun, 1);
+  EXPECT_EQ(runner_.requests[1].begun, 2);
+}
+
+TEST_F(VerifierTest, where_the_job_as_it_is_takes_fewer_steps_the_plan_is_run_once_more) {
+  verifier_.emplace(request_, folder_, runner_, base::steady_clock());
+  runner_.most_steps = 2;
+  verifier_->begin(micro_batch_of(16, 8), 60);
   ASSERT_TRUE(compare(micro_batch_of(16, 8), 60));
   ASSERT_EQ(runner_.requests.size(), 2U);
   EXPECT_EQ(runner_.requests[0].begun, 1);
-  EXPECT_EQ(runner_.requests[1].begun, 0);
-  verifier_->begin(micro_batch_of(16, 8), 60);
-  EXPECT_EQ(runner_.begun, 1) << "it was run";
+  EXPECT_EQ(runner_.requests[1].begun, 0) << "what began was of more steps";
+  EXPECT_EQ(runner_.requests[1].first_steps->steps, 2);
 }
 
 TEST_F(VerifierTest, the_steps_with_the_plan_may_begin_before_they_are_compared) {
