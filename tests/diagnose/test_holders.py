@@ -56,7 +56,7 @@ def test_variables_containers_and_attributes() -> None:
         ("attribute", "owner.items['a'][1]"),
         ("class", "Constant.thing"),
     ]
-    assert (found[2].container, found[2].length) == ("deque", 1)
+    assert (found[2].container, found[2].length) == ("deque(maxlen=3)", 1)
     assert (found[4].container, found[4].length) == ("list", 2)
     assert found[0].container == found[5].container == ""
     assert found[0].where.endswith("in test_variables_containers_and_attributes")
