@@ -69,7 +69,7 @@ struct SearchOptions {
   double hopeless_excess = 0.15;
   double hopeless_excess_played = 0.07;  // the same where a change could have been measured in a run, and was not
   double hopeless_excess_seen =
-      0;  // where all changes were measured: 4 of 572 cases in bench/forecast needed less, by 1 %
+      0;  // where all changes were measured: 4 of the first 572 cases in bench/forecast needed less, by 1 %
   // The same for what tensors hold at once, which is predicted better than what is reserved for them: no case of
   // bench/forecast was predicted too high by more than half of this.
   double hopeless_excess_held = 0.03;
