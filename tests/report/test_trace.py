@@ -22,10 +22,10 @@ FIXTURES = ROOT / "fixtures" / "snapshots"
 RECORDED = FIXTURES / "torch-2.12.1.pickle"
 
 
-def write_trace_page(product: Product, *words: str) -> Path:
+def write_trace_page(product: Product, *words: str, exit_code: int = 0) -> Path:
     page = product.folder / "trace.html"
     written = product.call("report", *words, "-o", str(page))
-    assert written.exit_code == 0, written
+    assert written.exit_code == exit_code, written
     return page
 
 
@@ -188,7 +188,7 @@ def test_a_file_that_is_cut_off_gives_what_was_whole_and_says_so(product: Produc
     cut = product.folder / "cut.pickle"
     whole = RECORDED.read_bytes()
     cut.write_bytes(whole[: len(whole) * 3 // 4])
-    seen = drive(packages, write_trace_page(product, str(cut)))
+    seen = drive(packages, write_trace_page(product, str(cut), exit_code=1))
     check_is_whole(seen)
     assert "cut off or damaged" in seen["text"]
 
