@@ -92,6 +92,7 @@ def test_a_recording_of_a_watch_has_no_figures_of_an_allocator(product: Product)
 def test_ctrl_c_while_the_interpreter_is_looked_at_is_an_interruption(product: Product) -> None:
     slow = product.folder / "python"
     slow.write_text("#!/bin/sh\ntouch asked\nexec sleep 100\n")
+    (product.folder / "train.py").write_text("")
     slow.chmod(0o755)
     words = ["run", "--gpu", "t4", "--", str(slow), "train.py"]
     child = subprocess.Popen(
