@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from vramfit.base import composite, process
 from vramfit.private import torch as of_torch
 from vramfit.values import randomness
+
+Facts = TypeVar("Facts")
 
 
 class OperatorFacts:
@@ -23,19 +26,19 @@ class OperatorFacts:
         self.writes = [(place, each.name) for place, each in enumerate(self.arguments) if each.is_written]
 
 
-class _State:
-    KEEPS = process.ALL
+class KnownOverloads(Generic[Facts]):
+    """What `make` finds of each overload, once. Asked by id(), which is told faster than OpOverload's own hash: the
+    facts of an overload keep it alive."""
 
-    def __init__(self) -> None:
-        # Keyed by id(), which is told faster than OpOverload's own hash; the facts of an overload keep it alive.
-        self.known: dict[int, OperatorFacts] = {}
+    def __init__(self, make: Callable[[Any], Facts]) -> None:
+        self._make = make
+        self._known: dict[int, Facts] = {}
+
+    def of(self, overload: Any) -> Facts:
+        known = self._known.get(id(overload))
+        if known is None:
+            known = self._known[id(overload)] = self._make(overload)
+        return known
 
 
-_state = process.own(_State)
-
-
-def facts_of(overload: Any) -> OperatorFacts:
-    known = _state.known.get(id(overload))
-    if known is None:
-        known = _state.known[id(overload)] = OperatorFacts(overload)
-    return known
+facts_of = process.own(KnownOverloads, OperatorFacts).of

@@ -87,7 +87,7 @@ job::FirstSteps with_plan(job::FirstSteps first) {
 
 // With the plan as many steps are computed as without it.
 job::FirstSteps steps_taken_of(job::FirstSteps first, const facts::TrainingRecord& without) {
-  first = with_plan(std::move(first));
+  first = with_plan(first);
   const auto taken = count_steps(without);
   if (const auto own = taken.find(0); own != taken.end()) {
     first.steps = std::min<std::int64_t>(first.steps, own->second);

@@ -13,7 +13,7 @@ from vramfit.private import operators as of_operators
 from vramfit.private import torch as of_torch
 from vramfit.private.operators import full_names, names_of
 from vramfit.values.memory import written_by
-from vramfit.values.operator_facts import OperatorFacts
+from vramfit.values.operator_facts import KnownOverloads, OperatorFacts
 
 
 class Kind(Enum):
@@ -107,16 +107,4 @@ class Operator(OperatorFacts):
         return written_by(self, args, kwargs) if self.writes else []
 
 
-class _State:
-    def __init__(self) -> None:
-        self.known: dict[int, Operator] = {}  # by id(): each keeps its overload alive
-
-
-_state = process.own(_State)
-
-
-def operator_of(overload: Any) -> Operator:
-    known = _state.known.get(id(overload))
-    if known is None:
-        known = _state.known[id(overload)] = Operator(overload)
-    return known
+operator_of = process.own(KnownOverloads, Operator).of
