@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -53,7 +54,7 @@ std::optional<HostRise> find_host_rise(const model::TextFile& file) {
   for (std::string_view left = file.sample; !left.empty();) {
     const std::size_t line_end = std::min(left.find_first_of("\r\n"), left.size());
     const std::string_view line = left.substr(0, line_end);
-    const std::string low = lowered(line);
+    const std::string low = base::lowered(line);
     left.remove_prefix(std::min(line_end + 1, left.size()));
     std::string_view before;
     for (std::size_t at = 0; at < low.size();) {
